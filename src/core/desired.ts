@@ -1,0 +1,34 @@
+import type { GpuUuid, Millis, ProfileName, ReplicaId } from "./ids.ts";
+import type { EngineName, ModelSpec } from "./profile.ts";
+
+/** One replica that a node is to run, with everything the node needs to know for it. */
+export interface DesiredReplica {
+  readonly id: ReplicaId;
+  readonly profile: ProfileName;
+  readonly specHash: string;
+  readonly serves: readonly string[];
+  readonly engine: EngineName | "auto";
+  readonly model: ModelSpec;
+  readonly context: number | undefined;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly gpus: readonly GpuUuid[];
+  readonly apiKey: string;
+  readonly startTimeout: Millis;
+  readonly generation: number;
+}
+
+/** Where an engine is to come from. */
+export interface EngineSource {
+  readonly version: string;
+  /** github | debian | pypi | the base URL of a mirror */
+  readonly source: string;
+}
+
+/** Everything that a node should run. What is not in it is to be stopped. */
+export interface DesiredState {
+  readonly revision: number;
+  readonly replicas: readonly DesiredReplica[];
+  readonly engines: Readonly<Record<string, EngineSource>>;
+  readonly weightsConcurrency: number;
+}

@@ -1,0 +1,28 @@
+import type { ProfileName, ReplicaId } from "./ids.ts";
+
+/** Where requests for a name may go. */
+export interface ReplicaRoute {
+  readonly id: ReplicaId;
+  readonly host: string;
+  readonly port: number;
+  /** The engine's own key. Never shown, never logged. */
+  readonly apiKey: string;
+  /** Requests that the engine works on at once; 0 unknown. */
+  readonly slots: number;
+}
+
+export interface ModelRoute {
+  readonly name: string;
+  readonly profile: ProfileName;
+  readonly replicas: readonly ReplicaRoute[];
+  /** Unix seconds. */
+  readonly created: number;
+  /** Without a ready replica: what is being waited for, and an estimate in seconds (0 unknown). */
+  readonly waitingFor: string;
+  readonly waitSeconds: number;
+}
+
+export interface RouteTable {
+  readonly revision: number;
+  readonly models: readonly ModelRoute[];
+}

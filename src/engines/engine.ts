@@ -1,0 +1,80 @@
+import type { GpuUuid } from "../core/ids.ts";
+import type { EngineName } from "../core/profile.ts";
+import type { Result } from "../core/result.ts";
+
+/** A file that a model source offers. */
+export interface OfferedFile {
+  /** Relative to the source, with forward slashes. */
+  readonly name: string;
+  /** 0 when the source does not say. */
+  readonly bytes: number;
+}
+
+/** Which files of a source an engine needs, and the one it is pointed at (a folder for some engines: ""). */
+export interface FileChoice {
+  readonly files: readonly string[];
+  readonly main: string;
+}
+
+/** Everything an engine's command line depends on. */
+export interface Launch {
+  readonly binary: string;
+  readonly modelPath: string;
+  readonly serves: readonly string[];
+  readonly context: number | undefined;
+  readonly host: string;
+  readonly port: number;
+  /** Empty: this replica runs on the CPU. */
+  readonly gpus: readonly GpuUuid[];
+  readonly apiKey: string;
+  /** The profile's, passed on as they are, last. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** A folder of this replica's own, for whatever the engine wants to write. */
+  readonly workDir: string;
+}
+
+export interface EngineCommand {
+  readonly argv: readonly [string, ...string[]];
+  /** The whole environment of the process: nothing is inherited. Secrets are here and never in argv. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A request to the engine's own port. */
+export interface EngineRequest {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly body: string | undefined;
+}
+
+/** What an engine's end means for the replica. */
+export interface ExitExplanation {
+  /** For people, such as "missing library libgomp.so.1: install the package libgomp1". */
+  readonly reason: string;
+  /** Whether the same start could go better next time. */
+  readonly retry: boolean;
+}
+
+export interface ExitReport {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** An engine describes how it is started and read; the agent does the starting. Shared code asks for capabilities, never for names. */
+export interface Engine {
+  readonly name: EngineName;
+  chooseFiles(offered: readonly OfferedFile[]): Result<FileChoice, string>;
+  command(launch: Launch): EngineCommand;
+  /** Answers 200 once the model is loaded. */
+  healthRequest(): EngineRequest;
+  /** A real piece of the work that the replica is for: a one-token completion, or one embedding. */
+  proofRequest(launch: Pick<Launch, "args" | "serves">): EngineRequest;
+  /** Whether the answer to the proof is what it should be; otherwise why not. */
+  checkProof(status: number, body: string): Result<undefined, string>;
+  /** Asked once when ready: how many requests it works on at once and the context of each. */
+  capacityRequest(): EngineRequest | undefined;
+  readCapacity(body: string): { readonly slots: number; readonly context: number } | undefined;
+  explainExit(exit: ExitReport, lastLines: readonly string[]): ExitExplanation;
+  /** The version in the text of `--version`. */
+  readVersion(output: string): string | undefined;
+}
