@@ -1,0 +1,104 @@
+import { spawn } from "node:child_process";
+import type { Millis } from "../core/ids.ts";
+import { isErrno } from "./files.ts";
+
+export interface RunOptions {
+  /** The whole environment: nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** After this long the program and everything it started is killed. */
+  readonly timeout: Millis;
+  readonly signal?: AbortSignal;
+}
+
+/** How a program that was started ended. */
+export interface RunOutcome {
+  readonly kind: "ended";
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly timedOut: boolean;
+}
+
+/** Why a program was not started: there is no such file, it may not be executed, or something else. */
+export interface NotStarted {
+  readonly kind: "notStarted";
+  readonly reason: "missing" | "forbidden" | "other";
+  readonly message: string;
+}
+
+/** A tool's answer fits; one that runs wild must not fill the memory. The end is kept, since that is where reasons stand. */
+const KEPT_CHARACTERS = 1024 * 1024;
+
+/**
+ * Runs a program to its end and keeps the last MiB of each of its outputs. No shell is involved. It gets a process group of
+ * its own, and on a timeout or an abort the whole group is killed, so that a child it left behind does not hold us.
+ */
+export function runProgram(
+  argv: readonly [string, ...string[]],
+  options: RunOptions,
+): Promise<RunOutcome | NotStarted> {
+  const [program, ...args] = argv;
+  const child = spawn(program, args, {
+    env: options.env,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  const stdout = tailOf(child.stdout);
+  const stderr = tailOf(child.stderr);
+  return new Promise((resolve) => {
+    let timedOut = false;
+    const kill = (): void => {
+      if (child.pid !== undefined) killGroup(child.pid);
+      // A grandchild in a session of its own may still hold the pipes open: closing ours lets "close" come.
+      child.stdout.destroy();
+      child.stderr.destroy();
+    };
+    const timer = setTimeout(() => {
+      timedOut = true;
+      kill();
+    }, options.timeout);
+    options.signal?.addEventListener("abort", kill);
+    if (options.signal?.aborted === true) kill();
+    const finish = (outcome: RunOutcome | NotStarted): void => {
+      clearTimeout(timer);
+      options.signal?.removeEventListener("abort", kill);
+      resolve(outcome);
+    };
+    child.once("error", (error) => {
+      if (child.pid === undefined) finish(notStarted(program, error));
+    });
+    child.once("close", (code, signal) => {
+      finish({ kind: "ended", code, signal, stdout: stdout(), stderr: stderr(), timedOut });
+    });
+  });
+}
+
+function tailOf(stream: NodeJS.ReadableStream): () => string {
+  let kept = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk: string) => {
+    kept = (kept + chunk).slice(-KEPT_CHARACTERS);
+  });
+  return () => kept;
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, "SIGKILL");
+  } catch (error) {
+    if (!isErrno(error, "ESRCH")) throw error;
+  }
+}
+
+function notStarted(program: string, error: Error): NotStarted {
+  if (isErrno(error, "ENOENT")) {
+    return { kind: "notStarted", reason: "missing", message: `there is no program ${program}` };
+  }
+  if (isErrno(error, "EACCES")) {
+    return { kind: "notStarted", reason: "forbidden", message: `${program} may not be executed by this user` };
+  }
+  return { kind: "notStarted", reason: "other", message: `${program} cannot be started: ${error.message}` };
+}
