@@ -1,0 +1,89 @@
+import { create } from "@bufbuild/protobuf";
+import { bytes, gpuUuid } from "../core/ids.ts";
+import type { EngineBuild, EngineOrigin, Gpu, HeldModel, Inventory } from "../core/node.ts";
+import {
+  type EngineBuild as WireEngineBuild,
+  EngineBuildSchema,
+  type Gpu as WireGpu,
+  GpuSchema,
+  type HeldModel as WireHeldModel,
+  type Inventory as WireInventory,
+  InventorySchema,
+} from "./gen/llmgw/v1/common_pb.js";
+import { toText, toUint32 } from "./scalar.ts";
+
+const ORIGINS: readonly EngineOrigin[] = ["configured", "path", "opt", "installed"];
+
+export function inventoryToWire(inventory: Inventory): WireInventory {
+  return create(InventorySchema, {
+    ...inventory,
+    cpus: toUint32(inventory.cpus),
+    disks: inventory.disks.map((disk) => ({ ...disk })),
+    gpus: inventory.gpus.map(gpuToWire),
+    engines: inventory.engines.map(engineBuildToWire),
+    weights: inventory.weights.map((held) => ({ ...held })),
+    fabrics: inventory.fabrics.map(({ name, hcas, rateGbps }) => ({
+      name,
+      hcas: [...hcas],
+      rateGbps: toUint32(rateGbps),
+    })),
+    labels: { ...inventory.labels },
+    problems: inventory.problems.map(toText),
+    notes: inventory.notes.map(toText),
+  });
+}
+
+/** Total: what a message leaves out is empty or 0. */
+export function inventoryFromWire(message: WireInventory): Inventory {
+  return {
+    hostname: message.hostname,
+    address: message.address,
+    agentVersion: message.agentVersion,
+    os: message.os,
+    arch: message.arch,
+    cpus: message.cpus,
+    memoryTotal: bytes(message.memoryTotal),
+    memoryAvailable: bytes(message.memoryAvailable),
+    disks: message.disks.map(({ path, total, free }) => ({ path, total: bytes(total), free: bytes(free) })),
+    gpus: message.gpus.map(gpuFromWire),
+    engines: message.engines.map(engineBuildFromWire),
+    weights: message.weights.map(heldModelFromWire),
+    fabrics: message.fabrics.map(({ name, hcas, rateGbps }) => ({ name, hcas: [...hcas], rateGbps })),
+    labels: { ...message.labels },
+    problems: [...message.problems],
+    notes: [...message.notes],
+  };
+}
+
+function gpuToWire(gpu: Gpu): WireGpu {
+  return create(GpuSchema, { ...gpu, index: toUint32(gpu.index), problem: toText(gpu.problem ?? "") });
+}
+
+function gpuFromWire(message: WireGpu): Gpu {
+  return {
+    uuid: gpuUuid(message.uuid),
+    index: message.index,
+    name: message.name,
+    memoryTotal: bytes(message.memoryTotal),
+    memoryFree: bytes(message.memoryFree),
+    unified: message.unified,
+    problem: message.problem === "" ? undefined : message.problem,
+    driverVersion: message.driverVersion,
+    computeCapability: message.computeCapability,
+  };
+}
+
+const engineBuildToWire = (build: EngineBuild): WireEngineBuild =>
+  create(EngineBuildSchema, { ...build, devices: [...build.devices] });
+
+function engineBuildFromWire({ name, version, origin, path, devices }: WireEngineBuild): EngineBuild {
+  // A newer agent's word for where it found the build: the least preferred of ours promises the least.
+  const known = ORIGINS.find((ours) => ours === origin) ?? "installed";
+  return { name, version, origin: known, path, devices: [...devices] };
+}
+
+const heldModelFromWire = ({ source, path, bytes: size }: WireHeldModel): HeldModel => ({
+  source,
+  path,
+  bytes: bytes(size),
+});

@@ -1,0 +1,58 @@
+import { create } from "@bufbuild/protobuf";
+import type { Replica, ReplicaState } from "../core/replica-state.ts";
+import {
+  type Rejection,
+  RejectionSchema,
+  ReplicaSchema,
+  type Replica as WireReplica,
+} from "./gen/llmgw/v1/admin_pb.js";
+import { type Endpoint, EndpointSchema, type Progress } from "./gen/llmgw/v1/common_pb.js";
+import { progressToWire } from "./progress.ts";
+import { replicaReason } from "./replica-reason.ts";
+import { toText, toTimestamp, toUint32 } from "./scalar.ts";
+
+/**
+ * A replica as the admin API shows it. Its key is left out, also where the engine has printed it: only routers may know
+ * it. `inFlight`: requests that it is working on.
+ */
+export function replicaToWire(replica: Replica, inFlight: number): WireReplica {
+  const { state, placement } = replica;
+  const shown = (text: string): string => toText(withoutKey(text, replica.apiKey));
+  return create(ReplicaSchema, {
+    id: replica.id,
+    profile: replica.profile,
+    state: state.kind,
+    node: placement?.node ?? "",
+    reason: shown(replicaReason(state, inFlight)),
+    ...progressOf(state),
+    ...endpointOf(state),
+    lastLines: state.kind === "failed" ? state.lastLines.map(shown) : [],
+    rejections: rejectionsOf(state),
+    restarts: toUint32(replica.restarts),
+    specHash: replica.specHash,
+    since: toTimestamp(replica.since),
+    createdAt: toTimestamp(replica.createdAt),
+    gpuUuids: [...(placement?.gpus ?? [])],
+    engine: state.kind === "ready" ? state.engine : "",
+    pid: toUint32(replica.pid),
+    inFlight: toUint32(inFlight),
+  });
+}
+
+function progressOf(state: ReplicaState): { progress?: Progress } {
+  if (state.kind !== "preparing" || state.progress === undefined) return {};
+  return { progress: progressToWire(state.progress) };
+}
+
+function endpointOf(state: ReplicaState): { endpoint?: Endpoint } {
+  if ((state.kind !== "ready" && state.kind !== "draining") || state.endpoint === undefined) return {};
+  return { endpoint: create(EndpointSchema, { host: state.endpoint.host, port: toUint32(state.endpoint.port) }) };
+}
+
+function rejectionsOf(state: ReplicaState): Rejection[] {
+  if (state.kind !== "pending") return [];
+  return state.rejections.map((no) => create(RejectionSchema, { ...no, reason: toText(no.reason) }));
+}
+
+/** Some engines print the options they were started with. */
+const withoutKey = (text: string, key: string): string => (key === "" ? text : text.replaceAll(key, "[its key]"));

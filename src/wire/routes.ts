@@ -1,0 +1,54 @@
+import { create } from "@bufbuild/protobuf";
+import { profileName, replicaId } from "../core/ids.ts";
+import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
+import {
+  type ModelRoute as WireModelRoute,
+  ModelRouteSchema,
+  type ReplicaRoute as WireReplicaRoute,
+  ReplicaRouteSchema,
+  type RouteTable as WireRouteTable,
+  RouteTableSchema,
+} from "./gen/llmgw/v1/router_pb.js";
+import { toText, toUint32 } from "./scalar.ts";
+
+export function routeTableToWire(table: RouteTable): WireRouteTable {
+  return create(RouteTableSchema, { revision: toUint32(table.revision), models: table.models.map(modelToWire) });
+}
+
+/** Total: what a message leaves out is empty or 0. */
+export function routeTableFromWire(message: WireRouteTable): RouteTable {
+  return { revision: message.revision, models: message.models.map(modelFromWire) };
+}
+
+function modelToWire(model: ModelRoute): WireModelRoute {
+  return create(ModelRouteSchema, {
+    name: model.name,
+    profile: model.profile,
+    replicas: model.replicas.map(replicaToWire),
+    created: toUint32(model.created),
+    waitingFor: toText(model.waitingFor),
+    waitSeconds: toUint32(model.waitSeconds),
+  });
+}
+
+function modelFromWire(message: WireModelRoute): ModelRoute {
+  return {
+    name: message.name,
+    profile: profileName(message.profile),
+    replicas: message.replicas.map(replicaFromWire),
+    created: message.created,
+    waitingFor: message.waitingFor,
+    waitSeconds: message.waitSeconds,
+  };
+}
+
+const replicaToWire = (replica: ReplicaRoute): WireReplicaRoute =>
+  create(ReplicaRouteSchema, { ...replica, port: toUint32(replica.port), slots: toUint32(replica.slots) });
+
+const replicaFromWire = ({ id, host, port, apiKey, slots }: WireReplicaRoute): ReplicaRoute => ({
+  id: replicaId(id),
+  host,
+  port,
+  apiKey,
+  slots,
+});
