@@ -1,0 +1,73 @@
+import { err, ok, type Result } from "../../core/result.ts";
+import { type FetchFailure, shownUrl } from "./failure.ts";
+import type { Answer, Transport } from "./transport.ts";
+
+const MAX_REDIRECTS = 10;
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
+export interface FollowRequest {
+  readonly url: URL;
+  readonly method: "GET" | "HEAD";
+  /** Sent to the address's own origin and to no other. */
+  readonly ownHeaders: Readonly<Record<string, string>>;
+  /** Sent along the whole way, such as the range. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** same-origin: a redirect to elsewhere is the answer. */
+  readonly follow: "all" | "same-origin";
+  readonly signal: AbortSignal;
+}
+
+export interface Followed {
+  readonly answer: Answer;
+  /** Where the answer came from. */
+  readonly url: URL;
+}
+
+/**
+ * Follows redirects by hand, because a token that is meant for one host must not travel to the next. Throws what the
+ * transport throws.
+ */
+export async function follow(transport: Transport, request: FollowRequest): Promise<Result<Followed, FetchFailure>> {
+  let url = request.url;
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+    const own = url.origin === request.url.origin ? request.ownHeaders : {};
+    const answer = await transport.send({
+      url,
+      method: request.method,
+      headers: { ...own, ...request.headers },
+      signal: request.signal,
+    });
+    const next = redirectTarget(answer, url);
+    if (next === undefined) return ok({ answer, url });
+    if (request.follow === "same-origin" && next.origin !== request.url.origin) return ok({ answer, url });
+    await discardBody(answer);
+    const refusal = whyNotFollow(request.url, next);
+    if (refusal !== undefined) return err({ kind: "refused", message: refusal });
+    url = next;
+  }
+  return err({
+    kind: "http",
+    message: `${shownUrl(request.url)} redirects more than ${String(MAX_REDIRECTS)} times`,
+  });
+}
+
+function redirectTarget(answer: Answer, base: URL): URL | undefined {
+  const location = answer.headers["location"];
+  if (!REDIRECTS.includes(answer.statusCode) || typeof location !== "string") return undefined;
+  return URL.parse(location, base) ?? undefined;
+}
+
+function whyNotFollow(from: URL, to: URL): string | undefined {
+  if (to.protocol !== "https:" && to.protocol !== "http:") {
+    return `${shownUrl(from)} redirects to ${to.protocol}, which llmgw does not follow`;
+  }
+  if (from.protocol === "https:" && to.protocol === "http:") {
+    return `${shownUrl(from)} redirects from https to ${shownUrl(to)}, which is not encrypted`;
+  }
+  return undefined;
+}
+
+/** Reads or drops what is left of a body, so that its connection can be used again or is closed. */
+export async function discardBody(answer: Answer): Promise<void> {
+  await answer.body.dump({ limit: 64 * 1024 }).catch(() => undefined);
+}

@@ -1,0 +1,118 @@
+import { formatDuration } from "../../core/format.ts";
+import { messageOf } from "../../core/errors.ts";
+import { err, ok, type Result } from "../../core/result.ts";
+import { pause } from "../clock.ts";
+import { type HeaderValues, headerValues, statusFailure } from "./answer.ts";
+import { type FetchFailure, shownUrl } from "./failure.ts";
+import { follow, type Followed } from "./follow.ts";
+import { type IdleWatch, watchIdle } from "./idle.ts";
+import { delayBefore, type FetchContext } from "./context.ts";
+
+export interface TextRequest {
+  readonly url: string;
+  readonly method?: "GET" | "HEAD";
+  /** Sent to the address's own origin only. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** same-origin: a redirect to another host is the answer and not followed. Default all. */
+  readonly follow?: "all" | "same-origin";
+  readonly signal?: AbortSignal;
+}
+
+export interface TextAnswer {
+  readonly status: number;
+  readonly headers: HeaderValues;
+  readonly body: string;
+  /** Where the answer came from, after redirects. */
+  readonly url: string;
+}
+
+/** Listings and index pages; the largest known index page is under 10 MiB. */
+const BODY_LIMIT = 32 * 1024 * 1024;
+const NEVER = new AbortController().signal;
+
+/** Any status is an answer, but "too many requests". Silence and transient statuses are tried again, bounded. */
+export async function fetchText(
+  context: FetchContext,
+  request: TextRequest,
+): Promise<Result<TextAnswer, FetchFailure>> {
+  const url = URL.parse(request.url);
+  if (url === null) return err({ kind: "refused", message: `${shownUrl(request.url)} is no address` });
+  const signal = request.signal ?? NEVER;
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await once(context, url, request);
+    const isLast = attempt >= context.retry.tries || signal.aborted || !mayRetry(outcome, url);
+    if (isLast) return outcome;
+    await pause(context.clock, delayBefore(context, attempt), signal);
+  }
+}
+
+function mayRetry(outcome: Result<TextAnswer, FetchFailure>, url: URL): boolean {
+  if (outcome.ok) return outcome.value.status >= 400 && statusFailure(outcome.value.status, url).retry;
+  return outcome.error.kind === "network" || outcome.error.kind === "stalled";
+}
+
+async function once(context: FetchContext, url: URL, request: TextRequest): Promise<Result<TextAnswer, FetchFailure>> {
+  const refusal = context.limits.refusal(url);
+  if (refusal !== undefined) return err(refusal);
+  const outer = request.signal ?? NEVER;
+  const watch = watchIdle(context.clock, context.idleTimeout, outer);
+  try {
+    const followed = await follow(context.transport, {
+      url,
+      method: request.method ?? "GET",
+      ownHeaders: request.headers ?? {},
+      headers: {},
+      follow: request.follow ?? "all",
+      signal: watch.signal,
+    });
+    return followed.ok ? await read(context, followed.value, watch) : followed;
+  } catch (error) {
+    return err(thrownFailure(error, { context, url, watch, outer }));
+  } finally {
+    watch.stop();
+  }
+}
+
+async function read(
+  context: FetchContext,
+  { answer, url }: Followed,
+  watch: IdleWatch,
+): Promise<Result<TextAnswer, FetchFailure>> {
+  const headers = headerValues(answer.headers);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    watch.heard();
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > BODY_LIMIT) {
+      return err({ kind: "http", message: `${shownUrl(url)} answered more than ${String(BODY_LIMIT)} bytes of text` });
+    }
+  }
+  const limited = context.limits.note(url, answer.statusCode, headers);
+  if (limited !== undefined) return err(limited);
+  return ok({ status: answer.statusCode, headers, body: Buffer.concat(chunks).toString("utf8"), url: url.href });
+}
+
+/** What a thrown error of the transport means: the caller's abort, silence, or no connection. */
+export function thrownFailure(
+  error: unknown,
+  at: { readonly context: FetchContext; readonly url: URL; readonly watch: IdleWatch; readonly outer: AbortSignal },
+): FetchFailure {
+  const shown = shownUrl(at.url);
+  if (at.outer.aborted) return { kind: "aborted", message: `fetching ${shown} was stopped` };
+  if (at.watch.expired()) {
+    return { kind: "stalled", message: `${shown} sent nothing for ${formatDuration(at.context.idleTimeout)}` };
+  }
+  return { kind: "network", message: `${shown} cannot be reached: ${networkReason(error)}` };
+}
+
+/** The innermost sentence: undici and Node wrap what the system said. */
+function networkReason(error: unknown): string {
+  if (error instanceof AggregateError) {
+    const [first] = error.errors as readonly unknown[];
+    return first === undefined ? error.message : networkReason(first);
+  }
+  if (error instanceof Error && error.cause !== undefined) return networkReason(error.cause);
+  return messageOf(error);
+}
