@@ -13,7 +13,7 @@ export const zeroAsUnknown = <T>(n: number, brand: (n: number) => T): T | undefi
 
 export const toTimestamp = (ms: number): Timestamp => timestampFromMs(Math.round(within(ms, FIRST_MS, LAST_MS)));
 
-/** Text that the encoder takes: a line that was cut in the middle of a character holds half of it, which JSON refuses. */
+/** Text that every reader takes: a line that was cut in the middle of a character holds half of it, and JSON readers refuse that. */
 export const toText = (text: string): string => text.toWellFormed();
 
 const within = (n: number, least: number, most: number): number =>
