@@ -1,0 +1,138 @@
+import type { Millis } from "../core/ids.ts";
+import type { Endpoint, Progress } from "../core/replica-state.ts";
+import { assertNever } from "../core/result.ts";
+
+/** One OS process for as long as the machine is up. A pid alone is given again to others. */
+export interface ProcessRef {
+  readonly pid: number;
+  /** Clock ticks between boot and its start: /proc/<pid>/stat, field 22. */
+  readonly startTicks: number;
+}
+
+/** What a ready engine said of itself. */
+export interface Capacity {
+  readonly slots: number;
+  readonly context: number;
+}
+
+/** Why an attempt came to its end. */
+export interface AttemptEnd {
+  readonly reason: string;
+  /** Whether the same start could go better next time. */
+  readonly retry: boolean;
+}
+
+/** One start of an engine, when it is over. */
+export interface Attempt {
+  readonly end: AttemptEnd;
+  /** How long it was ready; undefined: it never was. */
+  readonly served: Millis | undefined;
+}
+
+/** What a stop leads to once the exit is proven. */
+export type StopOutcome = { readonly kind: "stopped" } | { readonly kind: "failure"; readonly attempt: Attempt };
+
+export type SupervisedState =
+  | { readonly kind: "preparing"; readonly progress: Progress | undefined }
+  /** The port, the record and the spawn. */
+  | { readonly kind: "launching" }
+  /** Stopped before there was a process: waits for the preparation or the launch to say how it ended. */
+  | { readonly kind: "abandoning" }
+  | {
+      readonly kind: "starting";
+      readonly process: ProcessRef;
+      readonly endpoint: Endpoint;
+      readonly deadline: Millis;
+      /** What it still lacks, as its last probe said. */
+      readonly note: string;
+    }
+  | {
+      readonly kind: "ready";
+      readonly process: ProcessRef;
+      readonly endpoint: Endpoint;
+      readonly capacity: Capacity;
+      readonly since: Millis;
+      /** Health requests in a row without an answer. A busy engine has some; it is no reason to end it. */
+      readonly unanswered: number;
+    }
+  | { readonly kind: "stopping"; readonly process: ProcessRef; readonly killAt: Millis; readonly outcome: StopOutcome }
+  | { readonly kind: "backoff"; readonly retryAt: Millis; readonly phase: "preparing" | "starting" }
+  | { readonly kind: "stopped" }
+  | { readonly kind: "failed"; readonly reason: string; readonly lastLines: readonly string[] };
+
+/** Everything that is remembered of one replica. Its only writer is `step`. */
+export interface Supervision {
+  readonly state: SupervisedState;
+  /** Attempts in a row that ended badly. */
+  readonly failures: number;
+  /** Processes started so far. */
+  readonly launches: number;
+  /** Why the last attempt ended; "" before any did. */
+  readonly lastEnd: string;
+}
+
+export type SupervisorEvent =
+  | { readonly kind: "progressed"; readonly progress: Progress }
+  | { readonly kind: "prepared" }
+  | { readonly kind: "prepareFailed"; readonly end: AttemptEnd }
+  | { readonly kind: "spawned"; readonly process: ProcessRef; readonly endpoint: Endpoint }
+  | { readonly kind: "spawnFailed"; readonly end: AttemptEnd }
+  /** A probe of a starting engine that did not make it ready. */
+  | { readonly kind: "notYet"; readonly note: string }
+  /** A real piece of work came back. */
+  | { readonly kind: "proven"; readonly capacity: Capacity }
+  | { readonly kind: "answered" }
+  | { readonly kind: "unanswered" }
+  | {
+      readonly kind: "exited";
+      readonly end: AttemptEnd;
+      readonly lastLines: readonly string[];
+      /** Processes of this launch that outlived the first one. */
+      readonly leftovers: boolean;
+    }
+  | { readonly kind: "stopRequested" }
+  | { readonly kind: "tick" };
+
+export type Effect =
+  | { readonly kind: "prepare" }
+  | { readonly kind: "launch" }
+  /** Let go of a preparation or a launch that is under way. */
+  | { readonly kind: "abandon" }
+  /** To every process of the launch. */
+  | { readonly kind: "signal"; readonly process: ProcessRef; readonly signal: "SIGTERM" | "SIGKILL" }
+  /** The launch is over and proven so: its record has no more meaning. */
+  | { readonly kind: "forget" };
+
+/** A replica that the node was just told to run. */
+export const newSupervision: Supervision = {
+  state: { kind: "preparing", progress: undefined },
+  failures: 0,
+  launches: 0,
+  lastEnd: "",
+};
+
+/** When `tick` has something to do next; undefined: never. */
+export function wakeAt(state: SupervisedState): Millis | undefined {
+  switch (state.kind) {
+    case "starting":
+      return state.deadline;
+    case "stopping":
+      return state.killAt;
+    case "backoff":
+      return state.retryAt;
+    case "preparing":
+    case "launching":
+    case "abandoning":
+    case "ready":
+    case "stopped":
+    case "failed":
+      return undefined;
+    default:
+      return assertNever(state);
+  }
+}
+
+/** The process that a state speaks of. */
+export function processOf(state: SupervisedState): ProcessRef | undefined {
+  return state.kind === "starting" || state.kind === "ready" || state.kind === "stopping" ? state.process : undefined;
+}
