@@ -20,6 +20,8 @@ export interface FileChoice {
 export interface Launch {
   readonly binary: string;
   readonly modelPath: string;
+  /** Paths of everything that was chosen beside the model's main file: shards, a projector. Left out: only the main file. */
+  readonly files?: readonly string[];
   readonly serves: readonly string[];
   readonly context: number | undefined;
   readonly host: string;
@@ -63,6 +65,8 @@ export interface ExitReport {
 /** An engine describes how it is started and read; the agent does the starting. Shared code asks for capabilities, never for names. */
 export interface Engine {
   readonly name: EngineName;
+  /** The name of its executable, as it is looked for on PATH. */
+  readonly program: string;
   chooseFiles(offered: readonly OfferedFile[]): Result<FileChoice, string>;
   command(launch: Launch): EngineCommand;
   /** Answers 200 once the model is loaded. */
@@ -74,7 +78,10 @@ export interface Engine {
   /** Asked once when ready: how many requests it works on at once and the context of each. */
   capacityRequest(): EngineRequest | undefined;
   readCapacity(body: string): { readonly slots: number; readonly context: number } | undefined;
-  explainExit(exit: ExitReport, lastLines: readonly string[]): ExitExplanation;
+  /** `cpuFlags`, if given, are the machine's: they say which one an illegal instruction missed. */
+  explainExit(exit: ExitReport, lastLines: readonly string[], cpuFlags?: readonly string[]): ExitExplanation;
   /** The version in the text of `--version`. */
   readVersion(output: string): string | undefined;
+  /** The GPUs in the text of `--list-devices`, by the engine's own names. */
+  readDevices(output: string): readonly string[];
 }

@@ -1,0 +1,33 @@
+import type { EngineName } from "../core/profile.ts";
+import { err, ok, type Result } from "../core/result.ts";
+import type { Engine, FileChoice, OfferedFile } from "./engine.ts";
+import { llamacpp } from "./llamacpp/index.ts";
+
+/** Every engine that can be run; `auto` takes the first that can use the files. */
+export const ENGINES: readonly Engine[] = [llamacpp];
+
+/** Undefined for a name that profiles may use but that nothing here runs. */
+export const engineOf = (name: EngineName): Engine | undefined => ENGINES.find((engine) => engine.name === name);
+
+export interface EngineChoice extends FileChoice {
+  readonly engine: Engine;
+}
+
+/** The engine for a model's files, and which of them it needs; or a sentence that says why none will do. */
+export function resolveEngine(
+  requested: EngineName | "auto",
+  offered: readonly OfferedFile[],
+): Result<EngineChoice, string> {
+  const named = ENGINES.filter((engine) => requested === "auto" || engine.name === requested);
+  if (named.length === 0) {
+    const runnable = ENGINES.map((engine) => engine.name).join(", ");
+    return err(`the engine ${requested} cannot be run here; what can is ${runnable}`);
+  }
+  const refusals: string[] = [];
+  for (const engine of named) {
+    const choice = engine.chooseFiles(offered);
+    if (choice.ok) return ok({ engine, ...choice.value });
+    refusals.push(`${engine.name}: ${choice.error}`);
+  }
+  return err(refusals.join("; "));
+}

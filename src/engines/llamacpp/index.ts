@@ -1,0 +1,22 @@
+import type { Engine } from "../engine.ts";
+import { command } from "./command.ts";
+import { explainExit } from "./exit.ts";
+import { chooseFiles } from "./files.ts";
+import { capacityRequest, checkProof, healthRequest, proofRequest, readCapacity } from "./readiness.ts";
+import { readDevices, readVersion } from "./version.ts";
+
+/** llama.cpp's llama-server: GGUF models, on CPUs and GPUs. */
+export const llamacpp: Engine = {
+  name: "llama.cpp",
+  program: "llama-server",
+  chooseFiles,
+  command,
+  healthRequest,
+  proofRequest,
+  checkProof,
+  capacityRequest,
+  readCapacity,
+  explainExit,
+  readVersion,
+  readDevices,
+};
