@@ -1,0 +1,31 @@
+import { err, ok, type Result } from "../core/result.ts";
+
+/**
+ * Reads the address of a control plane and gives it back in one spelling: lower case, without a final dot on the name
+ * (certificates never carry it) and without a final slash. The error completes "KEY …".
+ */
+export function parseServerAddress(text: string): Result<string, string> {
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
+  if (scheme !== "http" && scheme !== "https") {
+    const rest = text.replace(/^[A-Za-z0-9+.-]*:\/\//, "");
+    return err(`must begin with http:// or https://, but is "${text}"; did you mean https://${rest}?`);
+  }
+  const port = /:(-?\d+)\/?$/.exec(text)?.[1];
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) {
+    return err(`has the port ${port}, but ports go from 1 to 65535`);
+  }
+  if (/\s/.test(text) || !URL.canParse(text)) return err(`is no address: "${text}"; write https://HOST:7443`);
+  return fromUrl(new URL(text), text);
+}
+
+function fromUrl(url: URL, text: string): Result<string, string> {
+  if (url.username !== "" || url.password !== "") {
+    return err("must not carry a name or password: agents prove themselves by certificate or join token");
+  }
+  if (url.pathname !== "/" || url.search !== "" || url.hash !== "") {
+    return err(`must end after the port, but is "${text}"; write ${url.protocol}//${url.host}`);
+  }
+  const host = url.hostname.replace(/\.$/, "");
+  if (host === "" || host.endsWith(".")) return err(`names no host: "${text}"`);
+  return ok(`${url.protocol}//${host}${url.port === "" ? "" : `:${url.port}`}`);
+}
