@@ -1,0 +1,96 @@
+import { readdir, readFile } from "node:fs/promises";
+import { messageOf } from "../core/errors.ts";
+import { isErrno } from "./files.ts";
+
+/** What /proc/<pid>/stat says of a process. */
+export interface ProcessStat {
+  readonly pid: number;
+  /** R running, S sleeping, D waiting for a device, Z ended but not asked for, … */
+  readonly state: string;
+  readonly group: number;
+  readonly session: number;
+  /** Clock ticks between boot and its start; with pid and boot it names one process for ever. */
+  readonly startTicks: number;
+}
+
+export type ProcessLook =
+  | { readonly kind: "there"; readonly stat: ProcessStat }
+  | { readonly kind: "gone" }
+  /** Not to be taken for gone. */
+  | { readonly kind: "unknown"; readonly why: string };
+
+/** Undefined for anything but a line of /proc/<pid>/stat. */
+export function parseProcessStat(text: string): ProcessStat | undefined {
+  // The second field is the program's name in parentheses, and a name may hold spaces and parentheses itself.
+  const open = text.indexOf(" (");
+  const close = text.lastIndexOf(") ");
+  if (open < 0 || close < open) return undefined;
+  const fields = text.slice(close + 2).split(" ");
+  const field = (number: number): number => Number(fields[number - 3]);
+  const stat = {
+    pid: Number(text.slice(0, open)),
+    state: fields[0] ?? "",
+    group: field(5),
+    session: field(6),
+    startTicks: field(22),
+  };
+  const numbers = [stat.pid, stat.group, stat.session, stat.startTicks];
+  return numbers.every(Number.isSafeInteger) && stat.state.length === 1 ? stat : undefined;
+}
+
+export async function lookAtProcess(pid: number): Promise<ProcessLook> {
+  try {
+    const stat = parseProcessStat(await readFile(`/proc/${String(pid)}/stat`, "utf8"));
+    return stat === undefined
+      ? { kind: "unknown", why: `/proc/${String(pid)}/stat is not understood` }
+      : { kind: "there", stat };
+  } catch (error) {
+    // ESRCH: it ended between the opening of the file and the reading.
+    if (isErrno(error, "ESRCH")) return { kind: "gone" };
+    if (isErrno(error, "ENOENT")) return (await procIsReadable()) ? { kind: "gone" } : noProc;
+    return { kind: "unknown", why: messageOf(error) };
+  }
+}
+
+const noProc = { kind: "unknown", why: "/proc is not mounted, so no process can be looked at" } as const;
+
+const procIsReadable = async (): Promise<boolean> => (await lookAtProcFile("self/stat")) !== undefined;
+
+async function lookAtProcFile(name: string): Promise<string | undefined> {
+  try {
+    return await readFile(`/proc/${name}`, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** New at each boot of the machine; undefined when the machine does not say. */
+export async function readBootId(): Promise<string | undefined> {
+  const text = (await lookAtProcFile("sys/kernel/random/boot_id"))?.trim();
+  return text === "" ? undefined : text;
+}
+
+/** Every process that can be seen. Those that end meanwhile are left out. */
+export async function listProcesses(): Promise<readonly ProcessStat[]> {
+  const names = await readdir("/proc");
+  const looks = await Promise.all(
+    names.filter((name) => /^\d+$/.test(name)).map((name) => lookAtProcess(Number(name))),
+  );
+  return looks.flatMap((look) => (look.kind === "there" ? [look.stat] : []));
+}
+
+/**
+ * The processes whose environment holds `NAME=value`, zombies left out. Only those of this user can be asked (root can ask
+ * all), which is enough: nobody else started ours.
+ */
+export async function findByEnvironment(name: string, value: string): Promise<readonly ProcessStat[]> {
+  const wanted = `${name}=${value}`;
+  const alive = (await listProcesses()).filter((stat) => stat.state !== "Z");
+  const carries = await Promise.all(
+    alive.map(async ({ pid }) => {
+      const environment = await lookAtProcFile(`${String(pid)}/environ`);
+      return environment?.split("\0").includes(wanted) ?? false;
+    }),
+  );
+  return alive.filter((_, index) => carries[index]);
+}
