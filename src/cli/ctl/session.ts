@@ -1,0 +1,75 @@
+import { ConnectError } from "@connectrpc/connect";
+import { type ErrorCode, LlmgwError, messageOf } from "../../core/errors.ts";
+import { readTextIfThere } from "../../platform/files.ts";
+import { createLogger } from "../../platform/logger.ts";
+import { type AdminClient, type CallWatcher, connectAdmin } from "../../run/client.ts";
+import { readContextFile } from "../../run/context-file.ts";
+import { contextFilePath } from "../../run/paths.ts";
+import type { Call, Flags } from "../command.ts";
+import { type Connection, resolveConnection } from "../connection.ts";
+import { failureOf } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { homeFolder } from "../../platform/user.ts";
+import { logSettings } from "../log-settings.ts";
+
+/** A verb's way to the control plane. */
+export interface Session {
+  readonly client: AdminClient;
+  readonly connection: Connection;
+  readonly ca: string | undefined;
+}
+
+/** Runs the work with a connection that is closed afterwards. Failures are told with the address that was asked. */
+export async function withSession(call: Call, work: (session: Session) => Promise<number>): Promise<number> {
+  const connection = await connectionFor(call.flags, call.io);
+  const ca = connection.caFile === undefined ? undefined : await readWhole(connection.caFile, "certificate authority");
+  const { server, token } = connection;
+  const admin = connectAdmin({ server, token, ca }, await callLog(call));
+  try {
+    return await work({ client: admin.client, connection, ca });
+  } catch (error) {
+    throw explained(error, connection);
+  } finally {
+    admin.close();
+  }
+}
+
+export async function connectionFor(flags: Flags, io: Io): Promise<Connection> {
+  const contextPath = contextFilePath({ env: io.env, home: homeFolder(io.env) });
+  const contexts = await readContextFile(contextPath);
+  const tokenFile = flags.text("token-file");
+  const tokenFromFile = tokenFile === undefined ? undefined : (await readWhole(tokenFile, "admin token")).trim();
+  return resolveConnection({ flags, env: io.env, contexts, contextPath, tokenFromFile });
+}
+
+async function readWhole(path: string, what: string): Promise<string> {
+  const text = await readTextIfThere(path);
+  if (text === undefined) throw new LlmgwError("BAD_REQUEST", `There is no file ${path} to read the ${what} from.`);
+  return text;
+}
+
+/** With --log-level debug every call is logged on stderr. */
+async function callLog(call: Call): Promise<CallWatcher | undefined> {
+  const { level, format } = logSettings(call, "warn");
+  if (level !== "debug" && level !== "trace") return undefined;
+  const logger = await createLogger(level, format);
+  return (method, milliseconds, failure) => {
+    logger.debug(
+      { method, ms: Math.round(milliseconds), ...(failure === undefined ? {} : { failure: String(failure) }) },
+      "call",
+    );
+  };
+}
+
+function explained(error: unknown, connection: Connection): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  const failure = failureOf(error);
+  const { server, from, token } = connection;
+  const place = `The control plane at ${server} (${from})`;
+  const sentences: Partial<Record<ErrorCode, string>> = {
+    UNREACHABLE: `${place} cannot be reached: ${failure.message}. Is it running?`,
+    UNAUTHENTICATED: `${place} ${token === undefined ? "wants an admin token and none was given" : "refused the admin token"}: give --token-file or LLMGW_TOKEN. The token is in the file admin-token of its data folder.`,
+    WAIT_TIMEOUT: `${place} did not answer in time.`,
+  };
+  return new LlmgwError(failure.code, sentences[failure.code] ?? failure.message, { cause: error });
+}

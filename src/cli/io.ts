@@ -1,0 +1,43 @@
+import pc from "picocolors";
+
+export type Colours = ReturnType<typeof pc.createColors>;
+
+interface OutStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): boolean;
+}
+
+interface InStream extends AsyncIterable<string | Uint8Array> {
+  readonly isTTY?: boolean;
+}
+
+/** Everything a command may know of the terminal it was typed in. Data goes to stdout, everything else to stderr. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: InStream;
+  readonly stdout: OutStream;
+  readonly stderr: OutStream;
+}
+
+export const isTerminal = (stream: { readonly isTTY?: boolean }): boolean => stream.isTTY === true;
+
+/** A terminal that can move its cursor: only there a line is drawn over. */
+export const canRedraw = (io: Io): boolean => isTerminal(io.stderr) && io.env["TERM"] !== "dumb";
+
+/** Columns that a table may use; undefined when it goes into a file or a pipe, where nothing is cut. */
+export const widthOf = (stream: OutStream): number | undefined =>
+  isTerminal(stream) ? (stream.columns ?? 80) : undefined;
+
+export function coloursFor(stream: OutStream, env: Io["env"]): Colours {
+  const refused = (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";
+  return pc.createColors(isTerminal(stream) && !refused);
+}
+
+export async function readStdin(io: Io): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of io.stdin)
+    text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
+}

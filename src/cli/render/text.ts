@@ -1,0 +1,35 @@
+/**
+ * Control characters become spaces: names and reasons come from other machines and engines, and must neither break a row
+ * nor drive the terminal.
+ */
+export const oneLine = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim();
+
+const COMBINING = /[\p{Mn}\p{Me}\p{Cf}]/u;
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
+
+function charWidth(char: string): number {
+  if (COMBINING.test(char)) return 0;
+  return WIDE.test(char) ? 2 : 1;
+}
+
+/** Columns that a terminal gives the text. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const char of text) width += charWidth(char);
+  return width;
+}
+
+/** At most `width` columns, the last of them … when something was cut. */
+export function cut(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = "";
+  let used = 0;
+  for (const char of text) {
+    const next = charWidth(char);
+    if (used + next > width - 1) break;
+    kept += char;
+    used += next;
+  }
+  return width > 0 ? `${kept}…` : "";
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { type ContextFile, parseContexts, renderContexts, withContext } from "./contexts.ts";
+
+const up = { server: "http://127.0.0.1:7443", token: "secret" };
+
+test("what is written is what is read", () => {
+  const file = withContext({ contexts: { lab: { server: "https://lab:7443", ca: "/ca.pem" } } }, "up", up);
+  expect(parseContexts(renderContexts(file))).toEqual({ ok: true, value: file });
+  expect(file.current).toBe("up");
+});
+
+test("an empty file knows no control plane", () => {
+  expect(parseContexts("")).toEqual({ ok: true, value: { contexts: {} } });
+});
+
+test("the context is replaced, the others stay, the old value is not changed", () => {
+  const before: ContextFile = { current: "a", contexts: { a: up, b: up } };
+  const after = withContext(before, "b", { server: "http://127.0.0.1:1" });
+  expect(Object.keys(after.contexts)).toEqual(["a", "b"]);
+  expect(before.contexts["b"]).toBe(up);
+});
+
+test.each([
+  { name: "not YAML", text: "contexts: [" },
+  { name: "unknown key", text: "context: {}" },
+  { name: "no server", text: "contexts: { a: { token: x } }" },
+  { name: "not an address", text: "contexts: { a: { server: 'lab' } }" },
+  { name: "duplicate key", text: "current: a\ncurrent: b" },
+])("$name is refused", ({ text }) => {
+  expect(parseContexts(text).ok).toBe(false);
+});
