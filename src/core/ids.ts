@@ -17,3 +17,9 @@ export const millis = (n: number): Millis => n as Millis;
 export const bytes = (n: number): Bytes => n as Bytes;
 
 export const plus = (a: Millis, b: Millis): Millis => (a + b) as Millis;
+
+/**
+ * Letters, digits, dot, dash and underscore, 1 to 253 of them (the longest host name), a letter or digit first: such a
+ * name is safe as a file name, a path segment and an argument.
+ */
+export const isNodeName = (s: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/.test(s);
