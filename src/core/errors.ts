@@ -148,4 +148,18 @@ export class LlmgwError extends Error {
   }
 }
 
-export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+/** What a caught value says, never empty and never itself a throw, whatever was thrown. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) {
+    if (thrown.message !== "") return thrown.message;
+    // A host name with several addresses that all refuse gives one of these, and it says nothing itself.
+    const inner = thrown instanceof AggregateError ? thrown.errors.map(messageOf) : [];
+    return inner.length > 0 ? inner.join("; ") : thrown.name;
+  }
+  if (typeof thrown !== "object" || thrown === null) return String(thrown);
+  try {
+    return JSON.stringify(thrown);
+  } catch {
+    return Object.prototype.toString.call(thrown);
+  }
+}

@@ -11,7 +11,7 @@ const FNV_OFFSET = 0xcbf29ce484222325n;
 const FNV_PRIME = 0x100000001b3n;
 
 /**
- * 16 hex digits that tell two values apart (FNV-1a, 64 bit, over the canonical JSON's UTF-16 code units). For noticing
+ * 16 hex digits that tell two values apart (FNV-1a, 64 bit, over the canonical JSON's code points). For noticing
  * change, not for security.
  */
 export function fingerprint(value: unknown): string {

@@ -6,18 +6,19 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 export function formatBytes(n: Bytes | number): string {
   let value = n;
   let unit = 0;
-  while (Math.abs(value) >= 1024 && unit < UNITS.length - 1) {
+  // What would be shown as 1024 is shown as 1.0 of the next unit.
+  while (Math.abs(value) >= 1023.5 && unit < UNITS.length - 1) {
     value = value / 1024;
     unit += 1;
   }
-  const digits = unit === 0 || Math.abs(value) >= 10 ? 0 : 1;
+  const digits = unit === 0 || Math.abs(value) >= 9.95 ? 0 : 1;
   return `${value.toFixed(digits)} ${UNITS[unit] ?? "B"}`;
 }
 
-/** 90_000 → "1m30s"; 250 → "250ms". The form that configuration files take. */
+/** 90_000 → "1m30s"; 250 → "250ms". From a second on, what is over a whole second is left out. */
 export function formatDuration(ms: Millis | number): string {
-  if (ms < 1000) return `${String(Math.round(ms))}ms`;
-  const total = Math.floor(ms / 1000);
+  if (Math.round(ms) < 1000) return `${String(Math.round(ms))}ms`;
+  const total = Math.floor(Math.round(ms) / 1000);
   const parts = [
     [Math.floor(total / 86_400), "d"],
     [Math.floor((total % 86_400) / 3600), "h"],
