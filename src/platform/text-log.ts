@@ -1,0 +1,96 @@
+import { type FileHandle, open, rename } from "node:fs/promises";
+import { isErrno } from "./files.ts";
+
+const BLOCK = 64 * 1024;
+const NEWLINE = 10;
+
+/** Bytes in the file; 0 when there is none. */
+export async function logSize(path: string): Promise<number> {
+  return (await withLog(path, async (file) => (await file.stat()).size)) ?? 0;
+}
+
+/** Where the last `lines` lines of the file begin, not before `from`. An unfinished last line counts as one. */
+export async function startOfTail(path: string, lines: number, from = 0): Promise<number> {
+  if (lines <= 0) return logSize(path);
+  return (await withLog(path, (file) => findTail(file, lines, from))) ?? 0;
+}
+
+async function findTail(file: FileHandle, lines: number, from: number): Promise<number> {
+  const { size } = await file.stat();
+  let missing = lines;
+  let end = size;
+  while (end > from) {
+    const start = Math.max(from, end - BLOCK);
+    const block = Buffer.alloc(end - start);
+    const { bytesRead } = await file.read(block, 0, block.length, start);
+    for (let at = bytesRead - 1; at >= 0; at--) {
+      // The newline that ends the last line begins no further one.
+      if (block[at] !== NEWLINE || start + at === size - 1) continue;
+      missing -= 1;
+      if (missing === 0) return start + at + 1;
+    }
+    end = start;
+  }
+  return from;
+}
+
+export interface LogPiece {
+  readonly lines: readonly string[];
+  /** Where the next piece begins. */
+  readonly next: number;
+}
+
+/**
+ * The whole lines from `offset` on, up to 64 KiB of them; an unfinished line is left for the next call. A line that alone
+ * is longer comes in parts, so that a program that never ends its lines is seen too. Undefined: nothing new, and with
+ * `final` not even an unfinished line.
+ */
+export async function readPiece(path: string, offset: number, final: boolean): Promise<LogPiece | undefined> {
+  return withLog(path, async (file) => {
+    const { size } = await file.stat();
+    // The file was cut short or replaced: what is there now is new.
+    const start = size < offset ? 0 : offset;
+    const block = Buffer.alloc(Math.min(BLOCK, size - start));
+    const { bytesRead } = await file.read(block, 0, block.length, start);
+    const read = block.subarray(0, bytesRead);
+    const whole = read.lastIndexOf(NEWLINE) + 1;
+    const used = whole > 0 ? whole : final || bytesRead === BLOCK ? bytesRead : 0;
+    if (used === 0) return undefined;
+    const text = read.subarray(0, used).toString("utf8");
+    const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+    return { lines: lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line)), next: start + used };
+  });
+}
+
+/** The last `lines` lines, not before `from`, and of those at most the last 256 KiB. */
+export async function readTail(path: string, lines: number, from = 0): Promise<readonly string[]> {
+  const kept = Math.max(from, (await logSize(path)) - 4 * BLOCK);
+  let offset = await startOfTail(path, lines, kept);
+  const all: string[] = [];
+  for (;;) {
+    const piece = await readPiece(path, offset, true);
+    if (piece === undefined || piece.next <= offset) return all.slice(-lines);
+    all.push(...piece.lines);
+    offset = piece.next;
+  }
+}
+
+/** Puts a log that has grown over the limit aside as PATH.1, in place of an older one. For a log that nobody writes to. */
+export async function setAsideIfLarge(path: string, limit: number): Promise<void> {
+  if ((await logSize(path)) > limit) await rename(path, `${path}.1`);
+}
+
+async function withLog<T>(path: string, use: (file: FileHandle) => Promise<T>): Promise<T | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(path, "r");
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return undefined;
+    throw error;
+  }
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
