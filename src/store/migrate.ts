@@ -1,0 +1,33 @@
+import { type Kysely, sql } from "kysely";
+import { LlmgwError } from "../core/errors.ts";
+import { first } from "./migrations/0001-first.ts";
+
+/** In order, never altered once released: the number of a migration is its place here. Forward only. */
+const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [first];
+
+/**
+ * Brings the database to the schema that this program knows, each step in a transaction of its own. A database of a newer
+ * program is refused: writing to it could lose what only the newer one understands.
+ */
+export async function migrate(db: Kysely<unknown>, where: string): Promise<void> {
+  const found = await schemaVersion(db);
+  if (found > MIGRATIONS.length) {
+    throw new LlmgwError(
+      "FAILED",
+      `${where} was written by a newer llmgw (schema ${String(found)}; this one knows ${String(MIGRATIONS.length)}). ` +
+        "Start the newer version, or restore a backup made before the upgrade.",
+    );
+  }
+  for (const [index, step] of MIGRATIONS.entries()) {
+    if (index < found) continue;
+    await db.transaction().execute(async (transaction) => {
+      await step(transaction);
+      await sql`pragma user_version = ${sql.lit(index + 1)}`.execute(transaction);
+    });
+  }
+}
+
+async function schemaVersion(db: Kysely<unknown>): Promise<number> {
+  const { rows } = await sql<{ readonly user_version: number }>`pragma user_version`.execute(db);
+  return rows[0]?.user_version ?? 0;
+}

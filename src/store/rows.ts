@@ -1,0 +1,58 @@
+import type { Selectable } from "kysely";
+import type { ClusterEvent, EventLevel, SubjectKind } from "../core/event.ts";
+import { millis, profileName } from "../core/ids.ts";
+import type { Profile } from "../core/profile.ts";
+import type { Replica } from "../core/replica-state.ts";
+import type { Tables } from "./schema.ts";
+import type { StoredNode, StoredProfile, StoredSpec } from "./store.ts";
+
+// Bodies are written by this program alone, in the shape of the schema's version, so they are believed.
+
+export const profileRow = ({ profile, manifest, createdAt, updatedAt }: StoredProfile): Tables["profiles"] => ({
+  name: profile.name,
+  body: JSON.stringify(profile),
+  manifest,
+  created_at: createdAt,
+  updated_at: updatedAt,
+});
+
+export const profileFromRow = (row: Tables["profiles"]): StoredProfile => ({
+  profile: JSON.parse(row.body) as Profile,
+  manifest: row.manifest,
+  createdAt: millis(row.created_at),
+  updatedAt: millis(row.updated_at),
+});
+
+export const specRow = ({ profile, specHash, spec }: StoredSpec): Tables["specs"] => ({
+  profile,
+  spec_hash: specHash,
+  body: JSON.stringify(spec),
+});
+
+export const specFromRow = (row: Tables["specs"]): StoredSpec => ({
+  profile: profileName(row.profile),
+  specHash: row.spec_hash,
+  spec: JSON.parse(row.body) as Profile,
+});
+
+export const nodeFromRow = ({ body }: Pick<Tables["nodes"], "body">): StoredNode => JSON.parse(body) as StoredNode;
+
+export const nodeRow = (node: StoredNode): Tables["nodes"] => ({ id: node.id, body: JSON.stringify(node) });
+
+export const replicaRow = (replica: Replica): Tables["replicas"] => ({
+  id: replica.id,
+  profile: replica.profile,
+  body: JSON.stringify(replica),
+});
+
+export const replicaFromRow = ({ body }: Pick<Tables["replicas"], "body">): Replica => JSON.parse(body) as Replica;
+
+export const eventFromRow = (row: Selectable<Tables["events"]>): ClusterEvent => ({
+  id: row.id,
+  at: millis(row.at),
+  level: row.level as EventLevel,
+  subjectKind: row.subject_kind as SubjectKind,
+  subject: row.subject,
+  reason: row.reason,
+  message: row.message,
+});

@@ -1,0 +1,25 @@
+import type { Generated } from "kysely";
+
+/** Bodies are JSON of core values; the columns beside them are what queries need. */
+export interface Tables {
+  readonly meta: { readonly key: string; readonly value: string };
+  readonly profiles: {
+    readonly name: string;
+    readonly body: string;
+    readonly manifest: string;
+    readonly created_at: number;
+    readonly updated_at: number;
+  };
+  readonly specs: { readonly profile: string; readonly spec_hash: string; readonly body: string };
+  readonly nodes: { readonly id: string; readonly body: string };
+  readonly replicas: { readonly id: string; readonly profile: string; readonly body: string };
+  readonly events: {
+    readonly id: Generated<number>;
+    readonly at: number;
+    readonly level: string;
+    readonly subject_kind: string;
+    readonly subject: string;
+    readonly reason: string;
+    readonly message: string;
+  };
+}

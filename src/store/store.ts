@@ -1,0 +1,80 @@
+import type { ClusterEvent, NewEvent } from "../core/event.ts";
+import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
+import type { Inventory, NodeLiveness } from "../core/node.ts";
+import type { Profile } from "../core/profile.ts";
+import type { Replica } from "../core/replica-state.ts";
+import type { Result } from "../core/result.ts";
+
+export interface StoredProfile {
+  readonly profile: Profile;
+  /** As it was applied, defaults left out, as JSON. */
+  readonly manifest: string;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
+
+/** What a profile was when a replica was made of it: the replica's node needs it for as long as the replica is there. */
+export interface StoredSpec {
+  readonly profile: ProfileName;
+  readonly specHash: string;
+  readonly spec: Profile;
+}
+
+export interface StoredNode {
+  readonly id: NodeId;
+  readonly inventory: Inventory;
+  readonly liveness: NodeLiveness;
+  readonly cordoned: boolean;
+  readonly joinedAt: Millis;
+  readonly lastSeen: Millis;
+  /** Of the desired state: grows when its content changes. */
+  readonly desiredRevision: number;
+  /** Fingerprint of the content that `desiredRevision` stands for. */
+  readonly desiredHash: string;
+}
+
+/** Everything that is remembered, as it was at one revision. Lists are sorted by name or id. */
+export interface Snapshot {
+  /** Grows with each commit. */
+  readonly revision: number;
+  /** Made once, with the store. */
+  readonly serverId: string;
+  readonly profiles: readonly StoredProfile[];
+  readonly specs: readonly StoredSpec[];
+  readonly nodes: readonly StoredNode[];
+  readonly replicas: readonly Replica[];
+}
+
+/** What one commit alters. What is not named stays. */
+export interface Changes {
+  readonly putProfiles: readonly StoredProfile[];
+  readonly dropProfiles: readonly ProfileName[];
+  readonly putSpecs: readonly StoredSpec[];
+  readonly dropSpecs: readonly Pick<StoredSpec, "profile" | "specHash">[];
+  readonly putNodes: readonly StoredNode[];
+  readonly dropNodes: readonly NodeId[];
+  readonly putReplicas: readonly Replica[];
+  readonly dropReplicas: readonly ReplicaId[];
+  readonly events: readonly NewEvent[];
+}
+
+export interface EventQuery {
+  /** Only events with a greater id. */
+  readonly after: number;
+  /** The newest ones that match, oldest first. */
+  readonly limit: number;
+  /** Undefined: any. */
+  readonly subject: string | undefined;
+}
+
+/** What the control plane remembers. One loop writes; a second one that writes beside it is told by "stale". */
+export interface Store {
+  load(): Promise<Snapshot>;
+  /**
+   * All of it or nothing, at `now`. "stale": somebody has committed since `expectedRevision`, nothing was written; load
+   * and decide again. When it resolves to a revision, the changes survive a kill and a power cut.
+   */
+  commit(expectedRevision: number, changes: Changes, now: Millis): Promise<Result<number, "stale">>;
+  events(query: EventQuery): Promise<readonly ClusterEvent[]>;
+  close(): Promise<void>;
+}

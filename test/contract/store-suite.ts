@@ -1,0 +1,188 @@
+import { describe, expect, test } from "vitest";
+import { bytes, millis, nodeId, profileName, replicaId } from "../../src/core/ids.ts";
+import type { Profile } from "../../src/core/profile.ts";
+import type { Replica } from "../../src/core/replica-state.ts";
+import type { Changes, Store, StoredNode, StoredProfile } from "../../src/store/store.ts";
+
+const now = millis(1_700_000_000_000);
+
+const noChanges: Changes = {
+  putProfiles: [],
+  dropProfiles: [],
+  putSpecs: [],
+  dropSpecs: [],
+  putNodes: [],
+  dropNodes: [],
+  putReplicas: [],
+  dropReplicas: [],
+  events: [],
+};
+
+const spec: Profile = {
+  name: profileName("smol"),
+  serves: ["smol", "default"],
+  model: { source: "hf:a/b", files: ["*.gguf"], sha256: { "m.gguf": "ab" } },
+  engine: "auto",
+  replicas: { kind: "range", min: 0, max: 4, targetInFlight: 8, idle: millis(600_000) },
+  resources: { gpus: 1, gpuMemory: bytes(2 ** 40), nodes: 1 },
+  parallel: { tensor: 1, pipeline: 1 },
+  nodeSelector: { rack: "r12" },
+  adapters: {},
+  args: ['--x {"a": 1}'],
+  env: { A: "ü\u2028" },
+  startTimeout: millis(1_800_000),
+  rollout: { surge: 1, unavailable: 0, drain: millis(300_000) },
+};
+
+const profile: StoredProfile = { profile: spec, manifest: '{"kind":"Profile"}', createdAt: now, updatedAt: now };
+
+const replica: Replica = {
+  id: replicaId("smol-1"),
+  profile: spec.name,
+  specHash: "h1",
+  state: { kind: "failed", reason: "no such model", lastLines: ["a", "b"] },
+  placement: { node: nodeId("n1"), gpus: [], memory: bytes(1), gpuMemory: bytes(0) },
+  apiKey: "k",
+  restarts: 3,
+  pid: undefined,
+  generation: 1,
+  createdAt: now,
+  since: now,
+};
+
+const node: StoredNode = {
+  id: nodeId("n1"),
+  inventory: {
+    hostname: "n1",
+    address: "10.0.0.1",
+    agentVersion: "1",
+    os: "linux",
+    arch: "x64",
+    cpus: 2,
+    memoryTotal: bytes(8),
+    memoryAvailable: bytes(4),
+    disks: [],
+    gpus: [],
+    engines: [],
+    weights: [],
+    fabrics: [],
+    labels: { rack: "r12" },
+    problems: [],
+    notes: [],
+  },
+  liveness: "connected",
+  cordoned: false,
+  joinedAt: now,
+  lastSeen: now,
+  desiredRevision: 7,
+  desiredHash: "d",
+};
+
+const event = (subject: string) =>
+  ({ level: "info", subjectKind: "node", subject, reason: "NodeJoined", message: `${subject} joined` }) as const;
+
+/** A place that can be opened again and again, as a process does that is started again. */
+interface StorePlace {
+  open(): Promise<Store>;
+}
+
+/** What every store must do. `restarts`: what it holds outlives the one that opened it. */
+export function storeSuite(
+  name: string,
+  makePlace: (keptEvents: number) => Promise<StorePlace>,
+  restarts: boolean,
+): void {
+  const opened = async (keptEvents = 100): Promise<Store & StorePlace> => {
+    const place = await makePlace(keptEvents);
+    return Object.assign(await place.open(), place);
+  };
+
+  describe(`store: ${name}`, () => {
+    test("a new one is empty and has a name of its own", async () => {
+      const store = await opened();
+      const snapshot = await store.load();
+      expect(snapshot).toMatchObject({ revision: 0, profiles: [], specs: [], nodes: [], replicas: [] });
+      expect(snapshot.serverId).not.toBe("");
+      await store.close();
+    });
+
+    test("gives back what was committed, value for value", async () => {
+      const store = await opened();
+      const committed = await store.commit(
+        0,
+        {
+          ...noChanges,
+          putProfiles: [profile],
+          putSpecs: [{ profile: spec.name, specHash: "h1", spec }],
+          putNodes: [node],
+          putReplicas: [replica],
+        },
+        now,
+      );
+      expect(committed).toEqual({ ok: true, value: 1 });
+      expect(await store.load()).toEqual({
+        revision: 1,
+        serverId: (await store.load()).serverId,
+        profiles: [profile],
+        specs: [{ profile: spec.name, specHash: "h1", spec }],
+        nodes: [node],
+        replicas: [replica],
+      });
+      await store.close();
+    });
+
+    test("replaces and removes", async () => {
+      const store = await opened();
+      await store.commit(0, { ...noChanges, putProfiles: [profile], putNodes: [node], putReplicas: [replica] }, now);
+      await store.commit(1, { ...noChanges, putNodes: [{ ...node, cordoned: true }], dropReplicas: [replica.id] }, now);
+      expect(await store.load()).toMatchObject({ revision: 2, nodes: [{ cordoned: true }], replicas: [] });
+      await store.commit(2, { ...noChanges, dropNodes: [node.id], dropProfiles: [spec.name] }, now);
+      expect(await store.load()).toMatchObject({ revision: 3, nodes: [], profiles: [] });
+      await store.close();
+    });
+
+    test("what was decided on an older revision is refused whole", async () => {
+      const store = await opened();
+      await store.commit(0, { ...noChanges, putNodes: [node] }, now);
+      const late = await store.commit(0, { ...noChanges, dropNodes: [node.id], events: [event("late")] }, now);
+      expect(late).toEqual({ ok: false, error: "stale" });
+      expect(await store.load()).toMatchObject({ revision: 1, nodes: [{ id: "n1" }] });
+      expect(await store.events({ after: 0, limit: 10, subject: undefined })).toEqual([]);
+      await store.close();
+    });
+
+    test("of two commits on one revision at the same time, one wins", async () => {
+      const store = await opened();
+      const results = await Promise.all([store.commit(0, noChanges, now), store.commit(0, noChanges, now)]);
+      expect(results.map((result) => result.ok).toSorted()).toEqual([false, true]);
+      await store.close();
+    });
+
+    test("events: numbered, filtered, the newest of too many, and the oldest make room", async () => {
+      const store = await opened(5);
+      for (let revision = 0; revision < 4; revision++) {
+        await store.commit(revision, { ...noChanges, events: [event("a"), event("b")] }, now);
+      }
+      const all = await store.events({ after: 0, limit: 100, subject: undefined });
+      expect(all.map(({ id }) => id)).toEqual([4, 5, 6, 7, 8]);
+      expect(all[0]).toEqual({ id: 4, at: now, ...event("b") });
+      const ofA = await store.events({ after: 5, limit: 100, subject: "a" });
+      expect(ofA.map(({ id }) => id)).toEqual([7]);
+      const newest = await store.events({ after: 0, limit: 2, subject: undefined });
+      expect(newest.map(({ id }) => id)).toEqual([7, 8]);
+      await store.close();
+    });
+
+    if (restarts)
+      test("opened again, it is the same", async () => {
+        const store = await opened();
+        await store.commit(0, { ...noChanges, putProfiles: [profile], events: [event("a")] }, now);
+        const before = await store.load();
+        await store.close();
+        const again = await store.open();
+        expect(await again.load()).toEqual(before);
+        expect(await again.events({ after: 0, limit: 10, subject: undefined })).toHaveLength(1);
+        await again.close();
+      });
+  });
+}

@@ -1,0 +1,28 @@
+import { nodeId, millis } from "../../src/core/ids.ts";
+import type { Inventory } from "../../src/core/node.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+
+// Commits without end and says after each how far it is, until it is killed.
+const [, , path = ""] = process.argv;
+const store = await openSqliteStore({ path, newServerId: "writer" });
+for (let revision = 0; ; revision++) {
+  const id = nodeId(`n${String(revision)}`);
+  const node = {
+    id,
+    inventory: {} as Inventory,
+    liveness: "connected",
+    cordoned: false,
+    joinedAt: millis(0),
+    lastSeen: millis(0),
+    desiredRevision: 0,
+    desiredHash: "",
+  } as const;
+  const nothing = { putProfiles: [], dropProfiles: [], putSpecs: [], dropSpecs: [], dropNodes: [] };
+  const event = { level: "info", subjectKind: "node", subject: id, reason: "NodeJoined", message: "joined" } as const;
+  await store.commit(
+    revision,
+    { ...nothing, putNodes: [node], putReplicas: [], dropReplicas: [], events: [event] },
+    millis(revision),
+  );
+  process.stdout.write(`${String(revision + 1)}\n`);
+}
