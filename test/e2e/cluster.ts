@@ -1,0 +1,173 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { llmgw, type Running } from "./process.ts";
+import { until } from "./wait.ts";
+
+/** A port that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => {
+        if (address !== null && typeof address === "object") resolve(address.port);
+        else reject(new Error("no address"));
+      });
+    });
+  });
+}
+
+interface ReplicaView {
+  readonly id: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly reason?: string;
+  readonly pid?: number;
+  readonly node?: string;
+  readonly restarts?: number;
+  readonly endpoint?: { readonly host: string; readonly port: number };
+}
+
+/** A control plane with its router and one agent: real processes below one temporary folder. */
+export class Cluster {
+  readonly dir: string;
+  readonly serverPort: number;
+  readonly routerPort: number;
+  server: Running | undefined;
+  agent: Running | undefined;
+  #token: string | undefined;
+
+  private constructor(dir: string, serverPort: number, routerPort: number) {
+    this.dir = dir;
+    this.serverPort = serverPort;
+    this.routerPort = routerPort;
+  }
+
+  static async start(): Promise<Cluster> {
+    const dir = await mkdtemp(join(tmpdir(), "llmgw-e2e-"));
+    const cluster = new Cluster(dir, await freePort(), await freePort());
+    await cluster.#writeConfigs();
+    await cluster.startServer();
+    cluster.startAgent();
+    return cluster;
+  }
+
+  async #writeConfigs(): Promise<void> {
+    await writeFile(
+      join(this.dir, "server.yaml"),
+      [
+        `listen: "127.0.0.1:${String(this.serverPort)}"`,
+        `router: { listen: "127.0.0.1:${String(this.routerPort)}", auth: none }`,
+        "",
+      ].join("\n"),
+    );
+    await writeFile(
+      join(this.dir, "agent.yaml"),
+      [
+        `server: "http://127.0.0.1:${String(this.serverPort)}"`,
+        "node_id: node-a",
+        "heartbeat_interval: 1s",
+        "reconnect_base: 200ms",
+        "reconnect_max: 2s",
+        'metrics_listen: ""',
+        `engines: { llama.cpp: { bin: "${inject("llamaServer")}" } }`,
+        "supervisor: { health_interval: 500ms, stop_timeout: 10s }",
+        "",
+      ].join("\n"),
+    );
+  }
+
+  async startServer(): Promise<void> {
+    this.server = llmgw(["server", "-c", join(this.dir, "server.yaml"), "--data-dir", join(this.dir, "server")]);
+    await until("the server's health", async () => (await fetch(`${this.adminUrl}/healthz`)).ok, this.#seen());
+    this.#token = (await readFile(join(this.dir, "server", "admin-token"), "utf8")).trim();
+  }
+
+  startAgent(): void {
+    this.agent = llmgw(["agent", "-c", join(this.dir, "agent.yaml"), "--data-dir", join(this.dir, "node")]);
+  }
+
+  get adminUrl(): string {
+    return `http://127.0.0.1:${String(this.serverPort)}`;
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${String(this.routerPort)}/v1`;
+  }
+
+  get ctlEnv(): Readonly<Record<string, string>> {
+    return { LLMGW_SERVER: this.adminUrl, LLMGW_TOKEN: this.#token ?? "", NO_COLOR: "1" };
+  }
+
+  #seen(): { timeoutMs: number; seen: () => string } {
+    return {
+      timeoutMs: 90_000,
+      seen: () =>
+        `server:\n${this.server?.output().slice(-4000) ?? ""}\nagent:\n${this.agent?.output().slice(-4000) ?? ""}`,
+    };
+  }
+
+  /** The admin API as curl would call it: plain JSON over HTTP/1.1. */
+  async admin<T>(method: string, body: unknown = {}): Promise<T> {
+    const response = await fetch(`${this.adminUrl}/llmgw.v1.AdminService/${method}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${this.#token ?? ""}` },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method}: ${String(response.status)} ${text}`);
+    return JSON.parse(text) as T;
+  }
+
+  async apply(profile: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.admin("Apply", { manifest: JSON.stringify({ kind: "Profile", ...profile }), fileName: "test" });
+  }
+
+  async replicas(profile?: string): Promise<readonly ReplicaView[]> {
+    const { replicas = [] } = await this.admin<{ replicas?: readonly ReplicaView[] }>("ListReplicas", { profile });
+    return replicas;
+  }
+
+  /** Waits until the profile has a ready replica that the router routes to. */
+  async ready(profile: string): Promise<ReplicaView> {
+    return until(
+      `a ready replica of ${profile}`,
+      async () => {
+        const all = await this.replicas(profile);
+        const failed = all.find((replica) => replica.state === "failed");
+        if (failed !== undefined) throw new Error(`failed: ${failed.reason ?? ""}`);
+        return all.find((replica) => replica.state === "ready");
+      },
+      this.#seen(),
+    );
+  }
+
+  /** The engine's own key, read as its own user can: from the process's environment. */
+  async engineKey(pid: number): Promise<string> {
+    const environ = await readFile(`/proc/${String(pid)}/environ`, "utf8");
+    return /(?:^|\0)LLAMA_API_KEY=([^\0]*)/.exec(environ)?.[1] ?? "";
+  }
+
+  /** Ends everything that this cluster started, engines too, and fails if something is left. */
+  async stop(): Promise<void> {
+    const engines = (await this.replicas().catch(() => [])).flatMap((r) =>
+      r.pid === undefined || r.pid === 0 ? [] : [r.pid],
+    );
+    await this.agent?.end();
+    await this.server?.end();
+    for (const pid of engines) {
+      if (await isOurEngine(pid, this.dir)) process.kill(pid, "SIGKILL");
+    }
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** A pid alone is no proof: only a process whose environment names this cluster's folder is ended. */
+async function isOurEngine(pid: number, dir: string): Promise<boolean> {
+  const environ = await readFile(`/proc/${String(pid)}/environ`, "utf8").catch(() => "");
+  return environ.includes(dir);
+}
