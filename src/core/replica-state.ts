@@ -22,12 +22,7 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/**
- * A replica as the control plane knows it (contract 4). Who moves it on:
- * pending → placed by the scheduler; placed → preparing → starting → ready, and → failed, by the node's reports;
- * → draining by the cluster reconciler; draining → stopping when no router has it in flight; stopping → stopped by the
- * node's report; → lost when its node is lost.
- */
+/** A replica as the control plane knows it (contract 4). REPLICA_TRAITS says who moves each state on. */
 export type ReplicaState =
   | { readonly kind: "pending"; readonly rejections: readonly Rejection[] }
   | { readonly kind: "placed" }
@@ -55,21 +50,85 @@ interface Traits {
   readonly holdsResources: boolean;
   /** Counts towards what the profile asks for. */
   readonly counts: boolean;
+  /** For the reference page. */
+  readonly doc: string;
+  /** Who moves it on, and to what: nobody else may. */
+  readonly next: string;
 }
 
 /** Each state answers every question here, so a new one cannot be forgotten. */
 export const REPLICA_TRAITS: Readonly<Record<ReplicaKind, Traits>> = {
-  pending: { wantedOnNode: false, holdsResources: false, counts: true },
-  placed: { wantedOnNode: true, holdsResources: true, counts: true },
-  preparing: { wantedOnNode: true, holdsResources: true, counts: true },
-  starting: { wantedOnNode: true, holdsResources: true, counts: true },
-  ready: { wantedOnNode: true, holdsResources: true, counts: true },
-  draining: { wantedOnNode: true, holdsResources: true, counts: false },
-  stopping: { wantedOnNode: false, holdsResources: true, counts: false },
-  stopped: { wantedOnNode: false, holdsResources: false, counts: false },
-  // Kept on its node, so that the reason and the log stay to be read and the node retries after a change.
-  failed: { wantedOnNode: true, holdsResources: true, counts: true },
-  lost: { wantedOnNode: false, holdsResources: false, counts: false },
+  pending: {
+    wantedOnNode: false,
+    holdsResources: false,
+    counts: true,
+    doc: "It has no place yet. Each node's own no is listed.",
+    next: "placed, by the scheduler",
+  },
+  placed: {
+    wantedOnNode: true,
+    holdsResources: true,
+    counts: true,
+    doc: "Its node and GPUs are booked; the node has not taken it up yet.",
+    next: "preparing, starting, ready or failed, by its node's report",
+  },
+  preparing: {
+    wantedOnNode: true,
+    holdsResources: true,
+    counts: true,
+    doc: "The engine is being installed or the weights are being fetched.",
+    next: "starting, ready or failed, by its node's report",
+  },
+  starting: {
+    wantedOnNode: true,
+    holdsResources: true,
+    counts: true,
+    doc: "The engine's process is being started, or waits for its next try after an end.",
+    next: "ready or failed, by its node's report",
+  },
+  ready: {
+    wantedOnNode: true,
+    holdsResources: true,
+    counts: true,
+    doc: "A real completion of one token came back: routers send requests.",
+    next: "draining, by the cluster reconciler; starting or failed, by its node's report",
+  },
+  draining: {
+    wantedOnNode: true,
+    holdsResources: true,
+    counts: false,
+    doc: "It gets no new requests and finishes those that it has.",
+    next: "stopping, when no router has a request in flight there or its deadline has passed",
+  },
+  stopping: {
+    wantedOnNode: false,
+    holdsResources: true,
+    counts: false,
+    doc: "Its node was told to stop it. Its GPUs are free when the node says that it has ended.",
+    next: "stopped, by its node's report",
+  },
+  stopped: {
+    wantedOnNode: false,
+    holdsResources: false,
+    counts: false,
+    doc: "It has ended, as it was told.",
+    next: "nothing",
+  },
+  failed: {
+    // Kept on its node, so that the reason and the log stay to be read and the node retries after a change.
+    wantedOnNode: true,
+    holdsResources: true,
+    counts: true,
+    doc: "Its node has given up on it, with a reason and the engine's last lines.",
+    next: "preparing, starting or ready, by its node's report after a fresh start was asked for",
+  },
+  lost: {
+    wantedOnNode: false,
+    holdsResources: false,
+    counts: false,
+    doc: "Its node is lost: it may still serve, but nobody can tell.",
+    next: "nothing; another replica takes its place",
+  },
 };
 
 /** Where a replica was put, and what is booked for it there. */

@@ -1,0 +1,77 @@
+import { ERRORS } from "../src/core/errors.ts";
+import { REPLICA_TRAITS } from "../src/core/replica-state.ts";
+import { type Layer, LAYERS } from "./layers.js";
+import { markdownTable } from "./markdown-table.ts";
+
+const HEADER = "<!-- Made by `npm run generate`. Changes here are lost: change the source. -->";
+const LAYERS_BEGIN = "<!-- layers:begin -->";
+const LAYERS_END = "<!-- layers:end -->";
+
+/** Every page of docs/reference: path from the root of the repository → content. */
+export function pages(): Readonly<Record<string, string>> {
+  return {
+    "docs/reference/errors.md": page("Errors", errors()),
+    "docs/reference/replica-states.md": page("The states of a replica", replicaStates()),
+  };
+}
+
+/** ARCHITECTURE.md with the table of layers as it is now. Throws when its markers are gone. */
+export function withLayers(architecture: string): string {
+  const begin = architecture.indexOf(LAYERS_BEGIN);
+  const end = architecture.indexOf(LAYERS_END);
+  if (begin === -1 || end < begin) {
+    throw new Error(`ARCHITECTURE.md needs the lines ${LAYERS_BEGIN} and ${LAYERS_END}, in this order`);
+  }
+  const before = architecture.slice(0, begin + LAYERS_BEGIN.length);
+  return `${before}\n\n${layers(LAYERS)}\n\n${architecture.slice(end)}`;
+}
+
+const page = (title: string, body: string): string => `${HEADER}\n\n# ${title}\n\n${body.trim()}\n`;
+const code = (text: string): string => `\`${text}\``;
+const codes = (texts: readonly string[]): string => texts.map(code).join(", ") || "–";
+const yes = (holds: boolean): string => (holds ? "yes" : "no");
+
+function errors(): string {
+  const head = ["error", "HTTP status", "`error.type`", "`error.code`", "exit code", "meaning"];
+  const rows = Object.entries(ERRORS).map(([name, { http, type, code: said, exit, doc }]) => [
+    code(name),
+    String(http),
+    code(type),
+    said === null ? "–" : code(said),
+    String(exit),
+    doc,
+  ]);
+  return `What the router answers a client, and what a command ends with.\n\n${markdownTable(head, rows)}`;
+}
+
+function replicaStates(): string {
+  const head = [
+    "state",
+    "meaning",
+    "what comes next",
+    "its node runs it",
+    "holds its GPUs and memory",
+    "counts as a replica",
+  ];
+  const rows = Object.entries(REPLICA_TRAITS).map(([kind, { doc, next, wantedOnNode, holdsResources, counts }]) => [
+    code(kind),
+    doc,
+    next,
+    yes(wantedOnNode),
+    yes(holdsResources),
+    yes(counts),
+  ]);
+  return `When its node is lost, a replica that holds anything becomes \`lost\`, whatever its state.\n\n${markdownTable(head, rows)}`;
+}
+
+function layers(table: readonly Layer[]): string {
+  const head = ["folder", "what", "pure", "may import", "packages"];
+  const rows = table.map(({ folder, why, pure, imports, packages }) => [
+    code(folder),
+    why,
+    yes(pure),
+    codes(imports),
+    codes(packages),
+  ]);
+  return markdownTable(head, rows);
+}
