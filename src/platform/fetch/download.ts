@@ -1,18 +1,14 @@
-import { createHash } from "node:crypto";
-import { mkdir, open, rename } from "node:fs/promises";
-import { dirname } from "node:path";
-import { type Bytes, bytes, type Millis, millis } from "../../core/ids.ts";
-import { err, ok, type Result } from "../../core/result.ts";
+import { type Millis, millis } from "../../core/ids.ts";
+import type { Result } from "../../core/result.ts";
 import type { Clock } from "../clock.ts";
-import { removeIfThere } from "../files.ts";
-import { headerValues, statusFailure } from "./answer.ts";
 import type { FetchContext, RetryPolicy } from "./context.ts";
-import { type FetchFailure, shownUrl } from "./failure.ts";
-import { follow } from "./follow.ts";
-import { watchIdle } from "./idle.ts";
+import { createDiskSpace } from "./disk.ts";
+import type { FetchFailure } from "./failure.ts";
+import { fetchFile, type FetchedFile, type FileRequest } from "./fetch-file.ts";
+import { createFlights } from "./flights.ts";
 import { createHostLimits } from "./limits.ts";
 import type { FetchEnv } from "./proxy.ts";
-import { fetchText, type TextAnswer, type TextRequest, thrownFailure } from "./text.ts";
+import { fetchText, type TextAnswer, type TextRequest } from "./text.ts";
 import { createTransport } from "./transport.ts";
 
 export type { FetchFailure } from "./failure.ts";
@@ -25,107 +21,43 @@ export interface DownloaderOptions {
   readonly idleTimeout?: Millis;
   /** Connections for one large file. Default 6. */
   readonly parts?: number;
+  /** Default: 5 tries in a row that bring nothing, 0.5 s to 30 s apart. */
   readonly retry?: RetryPolicy;
   readonly random?: () => number;
 }
 
-export interface FileProgress {
-  readonly done: Bytes;
-  /** 0: the source did not say. */
-  readonly total: Bytes;
-  readonly bytesPerSecond: number;
-}
-
-export interface FileRequest {
-  readonly url: string;
-  readonly target: string;
-  /** Hex. A file with other bytes is never left under the target's name. */
-  readonly sha256?: string;
-  readonly bytes?: number;
-  /** Sent to the address's own origin and to no other, whatever redirects say. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: FileProgress) => void;
-}
-
-export interface FetchedFile {
-  readonly path: string;
-  readonly bytes: Bytes;
-  /** Hex, of what is on disk. */
-  readonly sha256: string;
-}
-
 export interface Downloader {
+  /**
+   * Fetches a file whole and checked to `target`, or leaves none of that name. Large files come in parallel ranges. What
+   * a kill, a broken connection or an abort left is gone on from by the next call, byte for byte. Calls for one target
+   * share one download; two processes never write one file.
+   */
   file(request: FileRequest): Promise<Result<FetchedFile, FetchFailure>>;
+  /** Any status is an answer, but "too many requests". */
   text(request: TextRequest): Promise<Result<TextAnswer, FetchFailure>>;
   /** Ends every connection. */
   close(): Promise<void>;
 }
 
+const DEFAULT_IDLE: Millis = millis(30_000);
+const DEFAULT_PARTS = 6;
 const DEFAULT_RETRY: RetryPolicy = { tries: 5, firstDelay: millis(500), maxDelay: millis(30_000) };
 
+/** The one way to the outside: by the proxy variables of `env`, trusting the system's certificates as well as Node's. */
 export function createDownloader(options: DownloaderOptions): Downloader {
   const context: FetchContext = {
     clock: options.clock,
     transport: createTransport(options.env),
     limits: createHostLimits(options.clock),
-    idleTimeout: options.idleTimeout ?? millis(30_000),
+    idleTimeout: options.idleTimeout ?? DEFAULT_IDLE,
     retry: options.retry ?? DEFAULT_RETRY,
-    parts: options.parts ?? 6,
+    parts: options.parts ?? DEFAULT_PARTS,
     random: options.random ?? Math.random,
   };
+  const space = createDiskSpace();
   return {
+    file: createFlights((job) => fetchFile(context, space, job)),
     text: (request) => fetchText(context, request),
-    file: (request) => fetchFile(context, request),
     close: () => context.transport.close(),
   };
-}
-
-async function fetchFile(context: FetchContext, request: FileRequest): Promise<Result<FetchedFile, FetchFailure>> {
-  const url = new URL(request.url);
-  const outer = request.signal ?? new AbortController().signal;
-  const watch = watchIdle(context.clock, context.idleTimeout, outer);
-  const part = `${request.target}.${String(process.pid)}.part`;
-  try {
-    const followed = await follow(context.transport, {
-      url,
-      method: "GET",
-      ownHeaders: request.headers ?? {},
-      headers: {},
-      follow: "all",
-      signal: watch.signal,
-    });
-    if (!followed.ok) return followed;
-    const { answer } = followed.value;
-    const limited = context.limits.note(url, answer.statusCode, headerValues(answer.headers));
-    if (limited !== undefined) return err(limited);
-    if (answer.statusCode !== 200) return err(statusFailure(answer.statusCode, url).failure);
-    await mkdir(dirname(request.target), { recursive: true });
-    const file = await open(part, "w");
-    const hash = createHash("sha256");
-    let done = 0;
-    try {
-      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-        watch.heard();
-        hash.update(chunk);
-        await file.write(chunk);
-        done += chunk.length;
-        request.onProgress?.({ done: bytes(done), total: bytes(request.bytes ?? 0), bytesPerSecond: 0 });
-      }
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    const sha256 = hash.digest("hex");
-    if (request.sha256 !== undefined && sha256 !== request.sha256) {
-      return err({ kind: "checksum", message: `${shownUrl(url)} has ${sha256}, wanted ${request.sha256}` });
-    }
-    await rename(part, request.target);
-    return ok({ path: request.target, bytes: bytes(done), sha256 });
-  } catch (error) {
-    return err(thrownFailure(error, { context, url, watch, outer }));
-  } finally {
-    watch.stop();
-    await removeIfThere(part);
-  }
 }

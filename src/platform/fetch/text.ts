@@ -1,11 +1,10 @@
-import { formatDuration } from "../../core/format.ts";
-import { messageOf } from "../../core/errors.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import { pause } from "../clock.ts";
-import { type HeaderValues, headerValues, statusFailure } from "./answer.ts";
+import { type HeaderValues, statusFailure } from "./answer.ts";
 import { type FetchFailure, shownUrl } from "./failure.ts";
 import { follow, type Followed } from "./follow.ts";
 import { type IdleWatch, watchIdle } from "./idle.ts";
+import { thrownFailure } from "./thrown.ts";
 import { delayBefore, type FetchContext } from "./context.ts";
 
 export interface TextRequest {
@@ -52,12 +51,10 @@ function mayRetry(outcome: Result<TextAnswer, FetchFailure>, url: URL): boolean 
 }
 
 async function once(context: FetchContext, url: URL, request: TextRequest): Promise<Result<TextAnswer, FetchFailure>> {
-  const refusal = context.limits.refusal(url);
-  if (refusal !== undefined) return err(refusal);
   const outer = request.signal ?? NEVER;
   const watch = watchIdle(context.clock, context.idleTimeout, outer);
   try {
-    const followed = await follow(context.transport, {
+    const followed = await follow(context, {
       url,
       method: request.method ?? "GET",
       ownHeaders: request.headers ?? {},
@@ -65,7 +62,7 @@ async function once(context: FetchContext, url: URL, request: TextRequest): Prom
       follow: request.follow ?? "all",
       signal: watch.signal,
     });
-    return followed.ok ? await read(context, followed.value, watch) : followed;
+    return followed.ok ? await read(followed.value, watch) : followed;
   } catch (error) {
     return err(thrownFailure(error, { context, url, watch, outer }));
   } finally {
@@ -73,12 +70,7 @@ async function once(context: FetchContext, url: URL, request: TextRequest): Prom
   }
 }
 
-async function read(
-  context: FetchContext,
-  { answer, url }: Followed,
-  watch: IdleWatch,
-): Promise<Result<TextAnswer, FetchFailure>> {
-  const headers = headerValues(answer.headers);
+async function read({ answer, headers, url }: Followed, watch: IdleWatch): Promise<Result<TextAnswer, FetchFailure>> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of answer.body as AsyncIterable<Buffer>) {
@@ -89,30 +81,5 @@ async function read(
       return err({ kind: "http", message: `${shownUrl(url)} answered more than ${String(BODY_LIMIT)} bytes of text` });
     }
   }
-  const limited = context.limits.note(url, answer.statusCode, headers);
-  if (limited !== undefined) return err(limited);
   return ok({ status: answer.statusCode, headers, body: Buffer.concat(chunks).toString("utf8"), url: url.href });
-}
-
-/** What a thrown error of the transport means: the caller's abort, silence, or no connection. */
-export function thrownFailure(
-  error: unknown,
-  at: { readonly context: FetchContext; readonly url: URL; readonly watch: IdleWatch; readonly outer: AbortSignal },
-): FetchFailure {
-  const shown = shownUrl(at.url);
-  if (at.outer.aborted) return { kind: "aborted", message: `fetching ${shown} was stopped` };
-  if (at.watch.expired()) {
-    return { kind: "stalled", message: `${shown} sent nothing for ${formatDuration(at.context.idleTimeout)}` };
-  }
-  return { kind: "network", message: `${shown} cannot be reached: ${networkReason(error)}` };
-}
-
-/** The innermost sentence: undici and Node wrap what the system said. */
-function networkReason(error: unknown): string {
-  if (error instanceof AggregateError) {
-    const [first] = error.errors as readonly unknown[];
-    return first === undefined ? error.message : networkReason(first);
-  }
-  if (error instanceof Error && error.cause !== undefined) return networkReason(error.cause);
-  return messageOf(error);
 }

@@ -1,0 +1,194 @@
+import { stat } from "node:fs/promises";
+import { type Bytes, bytes } from "../../core/ids.ts";
+import { err, ok, type Result } from "../../core/result.ts";
+import { hashFile } from "../hash-file.ts";
+import { claimPart } from "./claim.ts";
+import type { FetchContext } from "./context.ts";
+import { DiskError, type DiskSpace } from "./disk.ts";
+import { type FetchFailure, shownUrl } from "./failure.ts";
+import { createFrontierHash, type FrontierHash, type HashedFile } from "./frontier-hash.ts";
+import { createMeter } from "./meter.ts";
+import { writtenBytes } from "./prepare.ts";
+import { runTransfer } from "./run-transfer.ts";
+import type { Transfer } from "./transfer.ts";
+
+export interface FileProgress {
+  readonly done: Bytes;
+  /** 0: the source did not say. */
+  readonly total: Bytes;
+  readonly bytesPerSecond: number;
+}
+
+export interface FileRequest {
+  readonly url: string;
+  readonly target: string;
+  /** Hex. A file with other bytes is never left under the target's name. */
+  readonly sha256?: string;
+  readonly bytes?: number;
+  /** Sent to the address's own origin and to no other, whatever redirects say. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: FileProgress) => void;
+}
+
+export interface FetchedFile {
+  readonly path: string;
+  readonly bytes: Bytes;
+  /** Hex, of what is on disk. */
+  readonly sha256: string;
+}
+
+export interface FileJob {
+  readonly request: FileRequest;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: FileProgress) => void;
+}
+
+/** How often a file is fetched afresh when its bytes are wrong. */
+const CONTENT_TRIES = 3;
+
+/** One file, fetched, checked, synced and renamed into its place; or no file of that name at all. */
+export async function fetchFile(
+  context: FetchContext,
+  space: DiskSpace,
+  job: FileJob,
+): Promise<Result<FetchedFile, FetchFailure>> {
+  const url = URL.parse(job.request.url);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return err({ kind: "refused", message: `${shownUrl(job.request.url)} is no http or https address` });
+  }
+  try {
+    const present = await alreadyThere(job.request);
+    if (present !== undefined) return ok(present);
+    const full = await space.stillFull(job.request.target);
+    if (full !== undefined) return err(full);
+    return await fetchChecked(context, space, { ...job, url });
+  } catch (error) {
+    if (error instanceof DiskError) return err(error.failure);
+    throw error;
+  }
+}
+
+async function alreadyThere({ target, sha256, bytes: size }: FileRequest): Promise<FetchedFile | undefined> {
+  if (sha256 === undefined) return undefined;
+  const found = await stat(target).catch(() => undefined);
+  if (found === undefined || !found.isFile() || (size !== undefined && found.size !== size)) return undefined;
+  if ((await hashFile(target)) !== sha256.toLowerCase()) return undefined;
+  return { path: target, bytes: bytes(found.size), sha256: sha256.toLowerCase() };
+}
+
+interface UrlJob extends FileJob {
+  readonly url: URL;
+}
+
+async function fetchChecked(
+  context: FetchContext,
+  space: DiskSpace,
+  job: UrlJob,
+): Promise<Result<FetchedFile, FetchFailure>> {
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await fetchOnce(context, space, job);
+    if (outcome.ok) return outcome;
+    if (outcome.error.kind !== "wrong-bytes") return err(outcome.error);
+    if (attempt >= CONTENT_TRIES) {
+      return err({ kind: "checksum", message: `${outcome.error.message} (${String(attempt)} times in a row)` });
+    }
+  }
+}
+
+/** Wrong bytes are worth fetching again; everything else has been tried as often as it is worth. */
+type OnceFailure = FetchFailure | { readonly kind: "wrong-bytes"; readonly message: string };
+
+async function fetchOnce(
+  context: FetchContext,
+  space: DiskSpace,
+  job: UrlJob,
+): Promise<Result<FetchedFile, OnceFailure>> {
+  const { request, signal, url } = job;
+  const sha256 = request.sha256?.toLowerCase();
+  const claimed = await claimPart({ target: request.target, url, sha256 }, context.clock, signal);
+  const hasher = createFrontierHash();
+  const transfer: Transfer = {
+    context,
+    space,
+    url,
+    target: request.target,
+    sha256,
+    announced: request.bytes,
+    headers: request.headers ?? {},
+    signal,
+    onBytes: () => {
+      report(false);
+      if (transfer.part !== undefined) hasher.follow(transfer.part);
+    },
+    part: claimed?.part,
+    size: claimed?.size,
+    validator: claimed?.validator,
+    resolved: undefined,
+    isPlain: false,
+    releaseSpace: () => undefined,
+    hitFullDisk: false,
+  };
+  const report = createReport(context, job, transfer);
+  try {
+    const failure = await runTransfer(transfer);
+    if (failure !== undefined) return err(await giveUp(transfer, failure));
+    report(true);
+    return await complete(transfer, hasher);
+  } finally {
+    transfer.releaseSpace();
+    await transfer.part?.release();
+  }
+}
+
+/**
+ * Keeps or removes what was fetched. Kept for the next try: what a broken connection, a limit or an abort left. Removed:
+ * what a full disk left, so that the disk is not kept full, and what can never become the file.
+ */
+async function giveUp(transfer: Transfer, failure: FetchFailure): Promise<FetchFailure> {
+  const { part } = transfer;
+  const isUseless = failure.kind === "checksum" || failure.kind === "not-found" || failure.kind === "refused";
+  if (part !== undefined && (isUseless || transfer.hitFullDisk || writtenBytes(part) === 0)) {
+    transfer.part = undefined;
+    await part.discard();
+  }
+  if (transfer.hitFullDisk) await transfer.space.noteFull(transfer.target);
+  return failure;
+}
+
+async function complete(transfer: Transfer, hasher: FrontierHash): Promise<Result<FetchedFile, OnceFailure>> {
+  const { part, target, size } = transfer;
+  if (part === undefined) throw new Error("a transfer cannot be complete without a part file");
+  const hash = await hasher.finish(part);
+  const isWhole = hash.bytes === size && (transfer.announced === undefined || transfer.announced === size);
+  const isRight = transfer.sha256 === undefined || transfer.sha256 === hash.sha256;
+  transfer.part = undefined;
+  if (isWhole && isRight) {
+    await part.finish(target);
+    return ok({ path: target, bytes: bytes(hash.bytes), sha256: hash.sha256 });
+  }
+  // Nothing of it can be trusted, so nothing is resumed from it.
+  await part.discard();
+  return err({ kind: "wrong-bytes", message: wrongBytes(transfer, hash) });
+}
+
+function wrongBytes({ url, sha256, announced, size }: Transfer, hash: HashedFile): string {
+  const shown = shownUrl(url);
+  if (sha256 !== undefined && sha256 !== hash.sha256) {
+    return `${shown} does not have the right bytes: its sha256 is ${hash.sha256}, ${sha256} is right`;
+  }
+  return `${shown} came as ${String(hash.bytes)} bytes, ${String(announced ?? size ?? 0)} are right`;
+}
+
+function createReport(context: FetchContext, job: FileJob, transfer: Transfer): (isLast: boolean) => void {
+  const meter = createMeter(context.clock, writtenBytes(transfer.part));
+  return (isLast) => {
+    const done = writtenBytes(transfer.part);
+    if (!meter.note(done) && !isLast) return;
+    job.onProgress({
+      done: bytes(done),
+      total: bytes(transfer.size ?? transfer.announced ?? 0),
+      bytesPerSecond: meter.rate(),
+    });
+  };
+}

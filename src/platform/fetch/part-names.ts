@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { isErrno } from "../files.ts";
+import { type Owner, parseTag, randomTag } from "./owner.ts";
+
+/** File systems end names at 255 bytes; the tags need about 80. */
+const LONGEST_BASE = 150;
+
+/** Hidden names beside the target, so that nothing that lists models takes a part for one. */
+function stem(target: string): string {
+  const base = basename(target);
+  const short =
+    Buffer.byteLength(base) <= LONGEST_BASE ? base : createHash("sha256").update(base).digest("hex").slice(0, 32);
+  return `.${short}.`;
+}
+
+export const newPartName = (target: string): string => `${stem(target)}${randomTag()}.part`;
+
+/** The journal's name carries its owner: renaming it is how a process takes it, and only one rename can win. */
+export const journalPath = (target: string, tag: string): string =>
+  join(dirname(target), `${stem(target)}${tag}.journal`);
+
+export interface FoundJournal {
+  readonly path: string;
+  readonly owner: Owner | "free";
+}
+
+export async function journalsOf(target: string): Promise<readonly FoundJournal[]> {
+  const start = stem(target);
+  const names = await namesIn(dirname(target));
+  return names.flatMap((name) => {
+    if (!name.startsWith(start) || !name.endsWith(".journal")) return [];
+    const owner = parseTag(name.slice(start.length, -".journal".length));
+    return owner === undefined ? [] : [{ path: join(dirname(target), name), owner }];
+  });
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return [];
+    throw error;
+  }
+}
