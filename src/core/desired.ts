@@ -1,5 +1,5 @@
 import type { GpuUuid, Millis, ProfileName, ReplicaId } from "./ids.ts";
-import type { EngineName, ModelSpec } from "./profile.ts";
+import type { ModelSpec } from "./profile.ts";
 
 /** One replica that a node is to run, with everything the node needs to know for it. */
 export interface DesiredReplica {
@@ -7,7 +7,8 @@ export interface DesiredReplica {
   readonly profile: ProfileName;
   readonly specHash: string;
   readonly serves: readonly string[];
-  readonly engine: EngineName | "auto";
+  /** "auto", a name of ours, or one that only a newer server knows: then the replica fails and says so. */
+  readonly engine: string;
   readonly model: ModelSpec;
   readonly context: number | undefined;
   readonly args: readonly string[];

@@ -1,4 +1,3 @@
-import type { EngineName } from "../core/profile.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Engine, FileChoice, OfferedFile } from "./engine.ts";
 import { llamacpp } from "./llamacpp/index.ts";
@@ -6,18 +5,15 @@ import { llamacpp } from "./llamacpp/index.ts";
 /** Every engine that can be run; `auto` takes the first that can use the files. */
 export const ENGINES: readonly Engine[] = [llamacpp];
 
-/** Undefined for a name that profiles may use but that nothing here runs. */
-export const engineOf = (name: EngineName): Engine | undefined => ENGINES.find((engine) => engine.name === name);
+/** Undefined for a name that nothing here runs. */
+export const engineOf = (name: string): Engine | undefined => ENGINES.find((engine) => engine.name === name);
 
 export interface EngineChoice extends FileChoice {
   readonly engine: Engine;
 }
 
 /** The engine for a model's files, and which of them it needs; or a sentence that says why none will do. */
-export function resolveEngine(
-  requested: EngineName | "auto",
-  offered: readonly OfferedFile[],
-): Result<EngineChoice, string> {
+export function resolveEngine(requested: string, offered: readonly OfferedFile[]): Result<EngineChoice, string> {
   const named = ENGINES.filter((engine) => requested === "auto" || engine.name === requested);
   if (named.length === 0) {
     const runnable = ENGINES.map((engine) => engine.name).join(", ");

@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { DesiredReplica, DesiredState } from "../core/desired.ts";
 import { gpuUuid, millis, profileName, replicaId } from "../core/ids.ts";
-import { ENGINE_NAMES } from "../core/profile.ts";
 import {
   DesiredReplicaSchema,
   DesiredStateSchema,
@@ -59,7 +58,7 @@ function replicaFromWire(message: WireDesiredReplica): DesiredReplica {
     profile: profileName(message.profile),
     specHash: message.specHash,
     serves: [...message.serves],
-    engine: engineFromWire(message.engine),
+    engine: message.engine === "" ? "auto" : message.engine,
     model: {
       source: message.model?.source ?? "",
       files: [...(message.model?.files ?? [])],
@@ -73,9 +72,4 @@ function replicaFromWire(message: WireDesiredReplica): DesiredReplica {
     startTimeout: millis(message.startTimeoutMs),
     generation: message.generation,
   };
-}
-
-/** A newer server may name an engine that this agent has never heard of: then the model's files decide, as for "auto". */
-function engineFromWire(name: string): DesiredReplica["engine"] {
-  return ENGINE_NAMES.find((known) => known === name) ?? "auto";
 }
