@@ -1,4 +1,5 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isNodeName, millis } from "../core/ids.ts";
 import { HelloSchema, type SessionRequest, SessionRequestSchema } from "./gen/llmgw/v1/agent_pb.js";
@@ -165,4 +166,25 @@ describe("B44 the server looks for silence too", () => {
     for (const now of at) look = lookAtSession(look.session, millis(now));
     expect(look.halfOpen).toBe(halfOpen);
   });
+});
+
+test("no bytes that protobuf accepts make the session throw, and only hello and goodbye move it on", () => {
+  const noise = fc.uint8Array({ maxLength: 120 });
+  // A body of a known case, so that most of what is tried is accepted.
+  const framed = fc.tuple(fc.integer({ min: 1, max: 6 }), noise).map(([field, inner]) => {
+    return Uint8Array.from([(field << 3) | 2, inner.length, ...inner]);
+  });
+  fc.assert(
+    fc.property(fc.oneof(noise, framed), fc.constantFrom(fresh, open, left), (bytes, session) => {
+      let sent: SessionRequest;
+      try {
+        sent = fromBinary(SessionRequestSchema, bytes);
+      } catch {
+        return;
+      }
+      const step = onAgentMessage(session, sent, millis(500));
+      if (step.session.kind !== session.kind) expect(["joined", "left"]).toContain(step.outcome.kind);
+    }),
+    { numRuns: 3_000 },
+  );
 });
