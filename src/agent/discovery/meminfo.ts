@@ -1,0 +1,21 @@
+import { type Bytes, bytes } from "../../core/ids.ts";
+
+export interface HostMemory {
+  readonly total: Bytes;
+  /** What programs can still get without pushing others out: MemAvailable, not MemFree. */
+  readonly available: Bytes;
+}
+
+/** Reads /proc/meminfo. Undefined when it does not say how much there is. */
+export function parseMeminfo(text: string): HostMemory | undefined {
+  const total = field(text, "MemTotal");
+  if (total === undefined) return undefined;
+  // Kernels before 3.14 do not estimate what is available.
+  const available = field(text, "MemAvailable") ?? field(text, "MemFree") ?? bytes(0);
+  return { total, available };
+}
+
+function field(text: string, name: string): Bytes | undefined {
+  const digits = new RegExp(`^${name}:\\s*(\\d+) kB\\s*$`, "m").exec(text)?.[1];
+  return digits === undefined ? undefined : bytes(Number(digits) * 1024);
+}

@@ -1,0 +1,164 @@
+import { type Bytes, bytes, gpuUuid } from "../../core/ids.ts";
+import type { Gpu } from "../../core/node.ts";
+import type { HostMemory } from "./meminfo.ts";
+
+/** What is asked for, in this order: the first ones every version knows. */
+export const QUERY = [
+  "index",
+  "name",
+  "uuid",
+  "memory.total",
+  "memory.free",
+  "memory.used",
+  "driver_version",
+  "compute_cap",
+  "pci.bus_id",
+] as const;
+/** For tools that know nothing of compute_cap. */
+export const OLD_QUERY = QUERY.filter((column) => column !== "compute_cap");
+
+export interface ToolAnswer {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type GpuReading =
+  | { readonly kind: "read"; readonly gpus: readonly Gpu[] }
+  /** The tool could not say which GPUs there are: that is no node without GPUs. */
+  | { readonly kind: "unreadable"; readonly reason: string }
+  /** This version of the tool does not know one of the columns. */
+  | { readonly kind: "unknownColumn" };
+
+/**
+ * The table of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits`, with what real ones do to it: missing values in
+ * brackets, a header after all, units, blank lines, CRLF, and sentences about cards that are lost.
+ */
+export function readGpus(answer: ToolAnswer, columns: readonly string[], host: HostMemory | undefined): GpuReading {
+  const lines = answer.stdout.split(/\r?\n/).map((line) => line.trim());
+  const header = lines.find(isHeader);
+  const named = header === undefined ? columns : cells(header).map((cell) => cell.replace(/ \[.*\]$/, ""));
+  const rows = lines.filter(isRow).map((line) => gpuOf(cells(line), named, host));
+  const lost = lines.flatMap(lostCardIn);
+  if (rows.length === 0 && lost.length === 0) return withoutRows(answer);
+  return { kind: "read", gpus: [...rows, ...lost.map((card, n) => lostGpu(card, rows, n))] };
+}
+
+const isHeader = (line: string): boolean => /^(index|name|uuid)\b.*,/i.test(line) && !/^\d/.test(line);
+const isRow = (line: string): boolean => /^\d{1,4}\s*,/.test(line);
+const cells = (line: string): readonly string[] => line.split(",").map((cell) => cell.trim());
+
+function withoutRows({ code, stdout, stderr }: ToolAnswer): GpuReading {
+  const said = [stdout, stderr]
+    .map((text) => text.trim().replaceAll(/\s*[\r\n]+\s*/g, "; "))
+    .filter((text) => text !== "");
+  const message = said.join("; ");
+  if (/not a valid field to query/i.test(message)) return { kind: "unknownColumn" };
+  if (/no devices were found/i.test(message) || (code === 0 && message === "")) return { kind: "read", gpus: [] };
+  const what =
+    message === "" ? `nvidia-smi ended with status ${String(code)} and said nothing` : `nvidia-smi: ${message}`;
+  if (/insufficient permissions|permission denied/i.test(message)) {
+    return { kind: "unreadable", reason: `permission: ${what}. Run the agent as a user that may open /dev/nvidia*` };
+  }
+  if (/version mismatch/i.test(message)) {
+    return { kind: "unreadable", reason: `driver: ${what}. Reload the driver or start the machine again` };
+  }
+  return { kind: "unreadable", reason: `driver: ${what.slice(0, 500)}` };
+}
+
+function gpuOf(row: readonly string[], columns: readonly string[], host: HostMemory | undefined): Gpu {
+  const raw = (column: string): string => row[columns.indexOf(column)] ?? "";
+  const value = (column: string): string | undefined => (isMissing(raw(column)) ? undefined : raw(column));
+  const index = Number(raw("index"));
+  const name = (value("name") ?? "NVIDIA GPU").replaceAll("\0", "");
+  const sizes = {
+    total: sizeIn(value("memory.total")),
+    free: sizeIn(value("memory.free")),
+    used: sizeIn(value("memory.used")),
+  };
+  const problem = problemIn(row);
+  const unified =
+    isIntegrated(name) || (sizes.total === undefined && problem === undefined && raw("memory.total") !== "");
+  return {
+    // CUDA takes an index where a UUID is asked for, and a board that hides its UUID has just this one GPU.
+    uuid: gpuUuid(value("uuid") ?? String(index)),
+    index,
+    name,
+    ...(unified ? sharedMemory(sizes, host) : ownMemory(sizes)),
+    unified,
+    problem,
+    driverVersion: value("driver_version") ?? "",
+    computeCapability: value("compute_cap") ?? "",
+  };
+}
+
+/** [N/A], [Not Supported], [Unknown Error], [GPU is lost], ERR!, N/A: a value that the tool does not have. */
+const isMissing = (cell: string): boolean => cell === "" || /^(\[.*\]|N\/A|ERR!.*|Unknown Error)$/i.test(cell);
+
+function problemIn(row: readonly string[]): string | undefined {
+  const said = row.find((cell) => /^\[?(GPU is lost|Unknown Error|GPU requires reset)\]?$|^ERR!/i.test(cell));
+  return said === undefined ? undefined : `nvidia-smi says of it: ${said.replaceAll(/[[\]]/g, "")}`;
+}
+
+/** Boards whose GPU has no memory of its own. A size that equals the host's proves nothing: small hosts have big cards. */
+const isIntegrated = (name: string): boolean => /\b(GB10|Orin|Thor|Xavier|Tegra|nvgpu|N1X)\b/i.test(name);
+
+const MIB = 1024 * 1024;
+
+/** "12288", "12288 MiB", "12 GiB" in bytes; a number alone is MiB. */
+function sizeIn(cell: string | undefined): Bytes | undefined {
+  const match = /^(\d+(?:\.\d+)?)\s*(KiB|MiB|GiB|TiB)?$/i.exec(cell ?? "");
+  if (match?.[1] === undefined) return undefined;
+  const unit =
+    { kib: 1024, mib: MIB, gib: MIB * 1024, tib: MIB * 1024 * 1024 }[(match[2] ?? "mib").toLowerCase()] ?? MIB;
+  return bytes(Math.round(Number(match[1]) * unit));
+}
+
+interface Sizes {
+  readonly total: Bytes | undefined;
+  readonly free: Bytes | undefined;
+  readonly used: Bytes | undefined;
+}
+type GpuMemory = Pick<Gpu, "memoryTotal" | "memoryFree">;
+
+function ownMemory({ total = bytes(0), free, used }: Sizes): GpuMemory {
+  const rest = used === undefined ? undefined : bytes(Math.max(0, total - used));
+  return { memoryTotal: total, memoryFree: free ?? rest ?? total };
+}
+
+/** The driver counts only its own side of shared memory, so the smaller of its word and the kernel's is right. */
+function sharedMemory({ total, free }: Sizes, host: HostMemory | undefined): GpuMemory {
+  const least = (a: Bytes | undefined, b: Bytes | undefined): Bytes => bytes(Math.min(a ?? b ?? 0, b ?? a ?? 0));
+  return { memoryTotal: least(total, host?.total), memoryFree: least(free, host?.available) };
+}
+
+interface LostCard {
+  readonly pciId: string;
+  readonly sentence: string;
+}
+
+const PCI_ID = /\b([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])\b/i;
+
+function lostCardIn(line: string): readonly LostCard[] {
+  const pciId = PCI_ID.exec(line)?.[1];
+  return pciId === undefined || isRow(line) || isHeader(line) ? [] : [{ pciId, sentence: line }];
+}
+
+/** Named by where it sits: everything else about it is out of reach. */
+function lostGpu({ pciId, sentence }: LostCard, healthy: readonly Gpu[], nth: number): Gpu {
+  const taken = new Set(healthy.map(({ index }) => index));
+  const free = Array.from({ length: healthy.length + nth + 1 }, (_, index) => index).filter(
+    (index) => !taken.has(index),
+  );
+  return {
+    uuid: gpuUuid(pciId),
+    index: free[nth] ?? healthy.length + nth,
+    name: `NVIDIA GPU at ${pciId}`,
+    memoryTotal: bytes(0),
+    memoryFree: bytes(0),
+    unified: false,
+    problem: `lost: ${sentence}`,
+    driverVersion: "",
+    computeCapability: "",
+  };
+}
