@@ -1,0 +1,102 @@
+import { type Bytes, bytes, type GpuUuid, type NodeId, type ProfileName } from "../core/ids.ts";
+import type { ClusterNode, Gpu } from "../core/node.ts";
+import { type Placement, type Replica, type ReplicaKind, REPLICA_TRAITS } from "../core/replica-state.ts";
+
+export interface GpuView {
+  readonly gpu: Gpu;
+  /** What our replicas have booked on it. */
+  readonly booked: Bytes;
+  /** What can still be given. */
+  readonly free: Bytes;
+}
+
+/** A node with what is still free on it. */
+export interface NodeView {
+  readonly node: ClusterNode;
+  readonly gpus: readonly GpuView[];
+  readonly memoryBooked: Bytes;
+  readonly memoryFree: Bytes;
+  readonly bookings: readonly Booking[];
+}
+
+/** What one replica holds of a node, from the moment it is placed there. */
+export interface Booking {
+  readonly profile: ProfileName;
+  readonly placement: Placement;
+  /** Its engine may run, so that what is measured on the node may count it already. */
+  readonly measured: boolean;
+}
+
+/** States in which no engine process exists yet, so that nothing of the booking can be in a measurement. */
+const NOT_RUNNING: readonly ReplicaKind[] = ["placed", "preparing"];
+
+export function nodeViews(nodes: readonly ClusterNode[], replicas: readonly Replica[]): readonly NodeView[] {
+  const byNode = Map.groupBy(
+    replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources),
+    (replica) => replica.placement?.node,
+  );
+  return nodes.map((node) => viewOf(node, (byNode.get(node.id) ?? []).flatMap(bookingOf)));
+}
+
+const bookingOf = ({ profile, placement, state }: Replica): readonly Booking[] =>
+  placement === undefined ? [] : [{ profile, placement, measured: !NOT_RUNNING.includes(state.kind) }];
+
+/** The node after one more replica was given to it. */
+export const withBooking = (view: NodeView, profile: ProfileName, placement: Placement): NodeView =>
+  viewOf(view.node, [...view.bookings, { profile, placement, measured: false }]);
+
+function viewOf(node: ClusterNode, bookings: readonly Booking[]): NodeView {
+  const { memoryTotal, memoryAvailable } = node.inventory;
+  const ofHost = (booking: Booking): number => hostMemory(booking.placement, node.inventory.gpus);
+  const memoryBooked = sum(bookings, ofHost);
+  const host = free({
+    total: memoryTotal,
+    used: bytes(memoryTotal - memoryAvailable),
+    booked: memoryBooked,
+    unmeasured: sum(unmeasured(bookings), ofHost),
+  });
+  const gpus = node.inventory.gpus.map((gpu) => gpuView(gpu, bookings, host));
+  return { node, gpus, memoryBooked, memoryFree: host, bookings };
+}
+
+function gpuView(gpu: Gpu, bookings: readonly Booking[], host: Bytes): GpuView {
+  const onIt = bookings.filter(({ placement }) => placement.gpus.includes(gpu.uuid));
+  const booked = sum(onIt, ({ placement }) => placement.gpuMemory);
+  // What is booked on a GPU that shares the host's memory is booked there.
+  if (gpu.unified) return { gpu, booked, free: host };
+  const used = bytes(gpu.memoryTotal - gpu.memoryFree);
+  const later = sum(unmeasured(onIt), ({ placement }) => placement.gpuMemory);
+  return { gpu, booked, free: free({ total: gpu.memoryTotal, used, booked, unmeasured: later }) };
+}
+
+/** Host memory that a placement takes: its own, and that of GPUs which have none of their own. */
+export function hostMemory({ memory, gpuMemory, gpus }: Omit<Placement, "node">, present: readonly Gpu[]): Bytes {
+  const unified = present.filter(({ unified, uuid }) => unified && gpus.includes(uuid)).length;
+  return bytes(memory + gpuMemory * unified);
+}
+
+interface Usage {
+  readonly total: Bytes;
+  /** Measured, whoever uses it. */
+  readonly used: Bytes;
+  /** By our replicas. */
+  readonly booked: Bytes;
+  /** The part of `booked` that no measurement can hold yet. */
+  readonly unmeasured: Bytes;
+}
+
+/**
+ * The greater of booking and measurement is taken, so that our own engines are not counted twice and those of others are
+ * counted at all; what is booked but not running yet comes on top of the measurement.
+ */
+const free = ({ total, used, booked, unmeasured }: Usage): Bytes =>
+  bytes(Math.max(0, total - Math.max(booked, used + unmeasured)));
+
+const unmeasured = (bookings: readonly Booking[]): readonly Booking[] => bookings.filter(({ measured }) => !measured);
+
+const sum = (bookings: readonly Booking[], of: (booking: Booking) => number): Bytes =>
+  bytes(bookings.reduce((total, booking) => total + of(booking), 0));
+
+export const byNodeId = (a: NodeView, b: NodeView): number => compareIds(a.node.id, b.node.id);
+
+export const compareIds = (a: NodeId | GpuUuid, b: NodeId | GpuUuid): number => (a < b ? -1 : a > b ? 1 : 0);

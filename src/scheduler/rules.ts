@@ -1,0 +1,22 @@
+import type { Ask } from "./ask.ts";
+import type { NodeView } from "./node-view.ts";
+
+export interface Filter {
+  readonly name: string;
+  readonly doc: string;
+  /** Undefined for "fits", or why the node does not, as the end of "NODE …", in words that a user can act on. */
+  check(view: NodeView, ask: Ask): string | undefined;
+}
+
+export interface Scorer {
+  readonly name: string;
+  readonly doc: string;
+  readonly weight: number;
+  /** 0 is worst and 1 is best; the caller clamps. */
+  score(view: NodeView, ask: Ask): number;
+}
+
+export interface PlacementPolicy {
+  readonly filters: readonly Filter[];
+  readonly scorers: readonly Scorer[];
+}

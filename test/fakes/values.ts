@@ -1,0 +1,100 @@
+import { bytes, gpuUuid, millis, nodeId, profileName, replicaId } from "../../src/core/ids.ts";
+import type { ClusterNode, Gpu, Inventory } from "../../src/core/node.ts";
+import { type Profile, specHash } from "../../src/core/profile.ts";
+import type { Replica, ReplicaState } from "../../src/core/replica-state.ts";
+
+// Plain values with every field filled in, for tests that care for one or two of them.
+
+export const MiB = 2 ** 20;
+export const GiB = 2 ** 30;
+
+export const gpu = (uuid: string, more: Partial<Gpu> = {}): Gpu => ({
+  uuid: gpuUuid(uuid),
+  index: 0,
+  name: "L40S",
+  memoryTotal: bytes(24_000 * MiB),
+  memoryFree: bytes(24_000 * MiB),
+  unified: false,
+  problem: undefined,
+  driverVersion: "570.1",
+  computeCapability: "8.9",
+  ...more,
+});
+
+export const inventory = (more: Partial<Inventory> = {}): Inventory => ({
+  hostname: "host",
+  address: "10.0.0.1",
+  agentVersion: "0.1.0",
+  os: "linux",
+  arch: "x64",
+  cpus: 8,
+  memoryTotal: bytes(64 * GiB),
+  memoryAvailable: bytes(60 * GiB),
+  disks: [{ path: "/var/lib/llmgw-weights", total: bytes(1000 * GiB), free: bytes(500 * GiB) }],
+  gpus: [],
+  engines: [],
+  weights: [],
+  fabrics: [],
+  labels: {},
+  problems: [],
+  notes: [],
+  ...more,
+});
+
+export const node = (id: string, has: Partial<Inventory> = {}, more: Partial<ClusterNode> = {}): ClusterNode => ({
+  id: nodeId(id),
+  inventory: inventory({ hostname: id, ...has }),
+  liveness: "connected",
+  cordoned: false,
+  joinedAt: millis(0),
+  lastSeen: millis(0),
+  ...more,
+});
+
+export const profile = (name: string, more: Partial<Profile> = {}): Profile => ({
+  name: profileName(name),
+  serves: [name],
+  model: { source: `hf:acme/${name}/model.gguf`, files: [], sha256: {} },
+  engine: "auto",
+  replicas: { kind: "fixed", count: 1 },
+  resources: { nodes: 1 },
+  parallel: { tensor: 1, pipeline: 1 },
+  nodeSelector: {},
+  adapters: {},
+  args: [],
+  env: {},
+  startTimeout: millis(1_800_000),
+  rollout: { surge: 1, unavailable: 0, drain: millis(300_000) },
+  ...more,
+});
+
+export const ready: ReplicaState = {
+  kind: "ready",
+  endpoint: { host: "10.0.0.1", port: 41_000 },
+  slots: 4,
+  engine: "llama.cpp b1",
+};
+
+export const replica = (
+  id: string,
+  of: Profile,
+  state: ReplicaState,
+  more: Partial<Replica> & { readonly on?: string } = {},
+): Replica => {
+  const { on = "n1", ...rest } = more;
+  return {
+    id: replicaId(id),
+    profile: of.name,
+    specHash: specHash(of),
+    state,
+    placement:
+      state.kind === "pending" ? undefined : { node: nodeId(on), gpus: [], memory: bytes(GiB), gpuMemory: bytes(0) },
+    apiKey: `key-of-${id}`,
+    restarts: 0,
+    pid: undefined,
+    generation: 0,
+    createdAt: millis(0),
+    since: millis(0),
+    ...rest,
+  };
+};
