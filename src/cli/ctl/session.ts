@@ -54,10 +54,8 @@ async function callLog(call: Call): Promise<CallWatcher | undefined> {
   if (level !== "debug" && level !== "trace") return undefined;
   const logger = await createLogger(level, format);
   return (method, milliseconds, failure) => {
-    logger.debug(
-      { method, ms: Math.round(milliseconds), ...(failure === undefined ? {} : { failure: String(failure) }) },
-      "call",
-    );
+    const outcome = failure === undefined ? {} : { failure: messageOf(failure) };
+    logger.debug({ method, ms: Math.round(milliseconds), ...outcome }, "call");
   };
 }
 

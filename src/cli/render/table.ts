@@ -7,6 +7,8 @@ export interface Column<T> {
   readonly right?: boolean;
   /** Shown only with `-o wide`. */
   readonly wide?: boolean;
+  /** Changes with time alone, such as an age: no news for --watch. */
+  readonly ticks?: boolean;
   readonly colour?: (row: T) => ((text: string) => string) | undefined;
 }
 
@@ -18,6 +20,10 @@ export interface TableLook {
 }
 
 const GAP = 2;
+
+/** What a row says, without what changes by itself: two rows with the same text are no news. */
+export const rowKey = <T>(columns: readonly Column<T>[], row: T): string =>
+  columns.flatMap((column) => (column.ticks === true ? [] : [oneLine(column.cell(row))])).join("\u0000");
 
 /** No borders and one line a row, so that grep, cut and awk work; on a terminal every line is cut to its width. */
 export function table<T>(columns: readonly Column<T>[], rows: readonly T[], look: TableLook): string {

@@ -1,0 +1,62 @@
+import type { MessageShape } from "@bufbuild/protobuf";
+import { millis } from "../../core/ids.ts";
+import { pause, systemClock } from "../../platform/clock.ts";
+import { ListEventsResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import { EventSchema } from "../../wire/gen/llmgw/v1/common_pb.js";
+import type { Call, CommandSpec } from "../command.ts";
+import { interrupted } from "../interrupted.ts";
+import { OUTPUT, WATCH } from "../options.ts";
+import { eventColumns } from "../render/columns.ts";
+import { askUnlessStopped, type Listing, printNews, showList } from "./listing.ts";
+import { type Session, withSession } from "./session.ts";
+
+type Events = Listing<typeof ListEventsResponseSchema, typeof EventSchema>;
+
+const POLL_EVERY = millis(1000);
+
+export const events: CommandSpec = {
+  name: "events",
+  summary: "list what happened, the latest last",
+  options: [
+    { flags: "--subject <name>", doc: "only what happened to this node, profile or replica" },
+    { flags: "--limit <n>", doc: "at most so many (default: what the server thinks enough)" },
+    OUTPUT,
+    WATCH,
+  ],
+  examples: [
+    { line: "llmgw ctl events", doc: "the latest events" },
+    { line: "llmgw ctl events -w", doc: "and those that come, until Ctrl-C" },
+  ],
+  run: (call) => withSession(call, (session) => showEvents(call, session)),
+};
+
+async function showEvents(call: Call, { client }: Session): Promise<number> {
+  // "node/a" is how the SUBJECT column shows it.
+  const subject = call.flags.textOr("subject", "").replace(/^[a-z]+\//, "");
+  const limit = call.flags.integer("limit", 1) ?? 0;
+  const listing: Events = {
+    answer: ListEventsResponseSchema,
+    item: EventSchema,
+    ask: (it, signal) => it.listEvents({ subject, limit }, { signal }),
+    rows: (answer) => answer.events,
+    columns: eventColumns,
+    name: (event) => `event/${String(event.id)}`,
+    empty: "Nothing has happened yet.",
+  };
+  if (!call.flags.given("watch")) return showList(call, client, listing);
+  const stop = interrupted();
+  let after = 0;
+  let isFirst = true;
+  while (!stop.aborted) {
+    const asked = after === 0 ? { subject, limit } : { subject, after };
+    const answer = await askUnlessStopped(() => client.listEvents(asked, { signal: stop }), stop);
+    const news: readonly MessageShape<typeof EventSchema>[] = answer?.events ?? [];
+    if (news.length > 0) {
+      printNews(call, listing, { news, gone: [], isFirst });
+      isFirst = false;
+    }
+    after = Math.max(after, ...news.map((event) => event.id));
+    await pause(systemClock, POLL_EVERY, stop);
+  }
+  return 0;
+}

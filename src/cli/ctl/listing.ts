@@ -1,0 +1,119 @@
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { stringify } from "yaml";
+import { millis } from "../../core/ids.ts";
+import { pause, systemClock } from "../../platform/clock.ts";
+import type { AdminClient } from "../../run/client.ts";
+import type { Call } from "../command.ts";
+import { coloursFor, widthOf } from "../io.ts";
+import type { Looking } from "../render/columns.ts";
+import { type Column, rowKey, table, type TableLook } from "../render/table.ts";
+import { interrupted } from "../interrupted.ts";
+import { isDocument, outputOf, plain, printDocument } from "./output.ts";
+
+/** A verb that shows a list: what to ask for and how a row looks. */
+export interface Listing<R extends DescMessage, T extends DescMessage> {
+  readonly answer: R;
+  readonly item: T;
+  readonly ask: (client: AdminClient, signal: AbortSignal) => Promise<MessageShape<R>>;
+  readonly rows: (answer: MessageShape<R>) => readonly MessageShape<T>[];
+  readonly columns: (looking: Looking) => readonly Column<MessageShape<T>>[];
+  /** "node/gpu-a-01": what -o name prints and other verbs take. */
+  readonly name: (row: MessageShape<T>) => string;
+  /** Told on stderr when there is nothing to list. */
+  readonly empty: string;
+}
+
+const WATCH_EVERY = millis(1000);
+
+export async function showList<R extends DescMessage, T extends DescMessage>(
+  call: Call,
+  client: AdminClient,
+  listing: Listing<R, T>,
+): Promise<number> {
+  if (call.flags.given("watch")) return watchList(call, client, listing);
+  const output = outputOf(call);
+  const answer = await listing.ask(client, new AbortController().signal);
+  if (isDocument(output)) {
+    printDocument(call, output, plain(listing.answer, answer));
+    return 0;
+  }
+  const rows = listing.rows(answer);
+  if (output === "name") call.io.stdout.write(rows.map((row) => `${listing.name(row)}\n`).join(""));
+  else if (rows.length === 0) call.io.stderr.write(`${listing.empty}\n`);
+  else call.io.stdout.write(table(listing.columns(lookingNow(call)), rows, lookOf(call)));
+  return 0;
+}
+
+export const lookingNow = (call: Call): Looking => ({
+  now: systemClock.now(),
+  colours: coloursFor(call.io.stdout, call.io.env),
+});
+
+export const lookOf = (call: Call): TableLook => ({
+  width: widthOf(call.io.stdout),
+  colours: coloursFor(call.io.stdout, call.io.env),
+  wide: outputOf(call) === "wide",
+});
+
+/** The rows that are new or say something else than before, until Ctrl-C. */
+async function watchList<R extends DescMessage, T extends DescMessage>(
+  call: Call,
+  client: AdminClient,
+  listing: Listing<R, T>,
+): Promise<number> {
+  const stop = interrupted();
+  let before: ReadonlyMap<string, string> | undefined;
+  while (!stop.aborted) {
+    const answer = await askUnlessStopped(() => listing.ask(client, stop), stop);
+    if (answer === undefined) break;
+    const rows = listing.rows(answer);
+    const columns = listing.columns(lookingNow(call));
+    const seen = new Map(rows.map((row) => [listing.name(row), rowKey(columns, row)]));
+    const news = rows.filter((row) => before?.get(listing.name(row)) !== seen.get(listing.name(row)));
+    const gone = [...(before?.keys() ?? [])].filter((name) => !seen.has(name));
+    if (before === undefined || news.length > 0 || gone.length > 0) {
+      printNews(call, listing, { news, gone, isFirst: before === undefined });
+    }
+    before = seen;
+    await pause(systemClock, WATCH_EVERY, stop);
+  }
+  return 0;
+}
+
+/** A call that Ctrl-C cut off is no failure. */
+export async function askUnlessStopped<T>(ask: () => Promise<T>, stop: AbortSignal): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (stop.aborted) return undefined;
+    throw error;
+  }
+}
+
+interface News<Row> {
+  readonly news: readonly Row[];
+  readonly gone: readonly string[];
+  readonly isFirst: boolean;
+}
+
+export function printNews<R extends DescMessage, T extends DescMessage>(
+  call: Call,
+  listing: Listing<R, T>,
+  { news, gone, isFirst }: News<MessageShape<T>>,
+): void {
+  const output = outputOf(call);
+  const write = (text: string): unknown => call.io.stdout.write(text);
+  if (isDocument(output)) {
+    const values = [...news.map((row) => plain(listing.item, row)), ...gone.map((name) => ({ gone: name }))];
+    for (const value of values) write(output === "json" ? `${JSON.stringify(value)}\n` : `---\n${stringify(value)}`);
+    return;
+  }
+  if (output === "name") {
+    for (const row of news) write(`${listing.name(row)}\n`);
+    return;
+  }
+  const text = table(listing.columns(lookingNow(call)), news, lookOf(call));
+  // Later rows go below the first header, as in a log.
+  write(isFirst ? text : text.slice(text.indexOf("\n") + 1));
+  for (const name of gone) write(`${name}  gone\n`);
+}

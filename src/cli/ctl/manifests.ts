@@ -1,0 +1,36 @@
+import { LlmgwError } from "../../core/errors.ts";
+import { readTextIfThere } from "../../platform/files.ts";
+import { entriesOf } from "../../platform/folder.ts";
+import { type Io, readStdin } from "../io.ts";
+
+export interface Manifest {
+  /** For messages: the path, or "stdin". */
+  readonly fileName: string;
+  readonly text: string;
+}
+
+const MANIFEST = /\.(ya?ml|json)$/;
+
+/** Reads files, the manifests of folders (not of folders in them) and "-" for stdin, in the order they were named. */
+export async function readManifests(paths: readonly string[], io: Io): Promise<readonly Manifest[]> {
+  const read: Manifest[] = [];
+  for (const path of paths) {
+    if (path === "-") read.push({ fileName: "stdin", text: await readStdin(io) });
+    else read.push(...(await readPath(path)));
+  }
+  return read;
+}
+
+async function readPath(path: string): Promise<readonly Manifest[]> {
+  const entries = await entriesOf(path);
+  if (entries === undefined) return [await readOne(path)];
+  const files = entries.filter((entry) => MANIFEST.test(entry));
+  if (files.length === 0) throw new LlmgwError("BAD_REQUEST", `The folder ${path} holds no .yaml, .yml or .json file.`);
+  return Promise.all(files.map(readOne));
+}
+
+async function readOne(path: string): Promise<Manifest> {
+  const text = await readTextIfThere(path);
+  if (text === undefined) throw new LlmgwError("BAD_REQUEST", `There is no file ${path}.`);
+  return { fileName: path, text };
+}

@@ -1,0 +1,68 @@
+import type { ListReplicasResponse, Replica } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import { ListReplicasResponseSchema, ReplicaSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import type { Call, CommandSpec, OptionSpec } from "../command.ts";
+import { OUTPUT, WATCH } from "../options.ts";
+import { type Looking, processColumns, replicaColumns } from "../render/columns.ts";
+import type { Column } from "../render/table.ts";
+import { showList } from "./listing.ts";
+import { bareName, findReplica, NAMES_OF, unknownName } from "./names.ts";
+import { type Session, withSession } from "./session.ts";
+
+const PROFILE: OptionSpec = { flags: "-p, --profile <name>", doc: "only the replicas of this profile" };
+
+export const replicas: CommandSpec = {
+  name: "replicas",
+  summary: "list the replicas, whatever their state",
+  arguments: [{ form: "[name]", doc: "only this replica", completes: ["replica"] }],
+  options: [PROFILE, OUTPUT, WATCH],
+  examples: [
+    { line: "llmgw ctl replicas", doc: "every replica with its state and the reason for it" },
+    { line: "llmgw ctl replicas --profile qwen3-32b -w", doc: "one profile's replicas as they change" },
+  ],
+  run: (call) => withSession(call, (session) => list(call, session, { columns: replicaColumns })),
+};
+
+/** States in which a replica can have a process. */
+const RUNNING: ReadonlySet<string> = new Set(["starting", "ready", "draining", "stopping"]);
+
+export const ps: CommandSpec = {
+  name: "ps",
+  summary: "list the engine processes: where, which pid, how many requests in flight",
+  options: [PROFILE, OUTPUT, WATCH],
+  examples: [{ line: "llmgw ctl ps -w", doc: "what runs and how busy it is" }],
+  run: (call) =>
+    withSession(call, (session) =>
+      list(call, session, {
+        columns: processColumns,
+        keep: (replica) => replica.pid !== 0 || RUNNING.has(replica.state),
+      }),
+    ),
+};
+
+interface View {
+  readonly columns: (looking: Looking) => readonly Column<Replica>[];
+  /** Left out: all of them. */
+  readonly keep?: (replica: Replica) => boolean;
+}
+
+async function list(call: Call, session: Session, { columns, keep }: View): Promise<number> {
+  const { client } = session;
+  const [asked] = call.args;
+  const id = asked === undefined ? "" : await findReplica(client, asked);
+  const profile = bareName("profile", call.flags.textOr("profile", ""));
+  if (profile !== "") {
+    const known = await NAMES_OF.profile(client);
+    if (!known.includes(profile)) throw unknownName("profile", profile, known);
+  }
+  const kept = (answer: ListReplicasResponse): ListReplicasResponse =>
+    keep === undefined ? answer : { ...answer, replicas: answer.replicas.filter(keep) };
+  return showList(call, client, {
+    answer: ListReplicasResponseSchema,
+    item: ReplicaSchema,
+    ask: async (it, signal) => kept(await it.listReplicas({ id, profile }, { signal })),
+    rows: (answer) => answer.replicas,
+    columns,
+    name: (replica) => `replica/${replica.id}`,
+    empty: keep === undefined ? "There are no replicas." : "No engine is running.",
+  });
+}

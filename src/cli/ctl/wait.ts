@@ -1,0 +1,132 @@
+import { LlmgwError } from "../../core/errors.ts";
+import { formatDuration } from "../../core/format.ts";
+import { millis } from "../../core/ids.ts";
+import { didYouMean } from "../../core/nearest.ts";
+import { pause, systemClock } from "../../platform/clock.ts";
+import type { AdminClient } from "../../run/client.ts";
+import type { Call, CommandSpec, ObjectKind } from "../command.ts";
+import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
+import { NAMES_OF, unknownName } from "./names.ts";
+import { isDocument, outputOf, printDocument } from "./output.ts";
+import { type Session, withSession } from "./session.ts";
+import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
+
+interface Seen {
+  readonly state: string;
+  readonly reason: string;
+}
+
+interface Waitable {
+  /** What can be waited for, beside `deleted`. */
+  readonly conditions: readonly string[];
+  /** Undefined: there is no such object. */
+  readonly look: (client: AdminClient, name: string) => Promise<Seen | undefined>;
+}
+
+const WAITABLE: Readonly<Record<ObjectKind, Waitable>> = {
+  profile: {
+    conditions: ["ready"],
+    look: async (client, name) => {
+      const found = (await client.listProfiles({ name })).profiles.find((profile) => profile.name === name);
+      if (found === undefined) return undefined;
+      const counts = `${String(found.ready)} of ${String(found.replicas)} replicas are ready`;
+      return { state: found.ready >= found.replicas ? "ready" : "waiting", reason: counts };
+    },
+  },
+  replica: {
+    conditions: ["ready", "placed", "preparing", "starting", "draining", "stopping", "stopped", "failed", "lost"],
+    look: async (client, id) => (await client.listReplicas({})).replicas.find((replica) => replica.id === id),
+  },
+  node: {
+    conditions: ["ready", "degraded", "unreachable", "lost"],
+    look: async (client, id) => {
+      const found = (await client.listNodes({})).nodes.find((node) => node.id === id);
+      return found === undefined ? undefined : { state: found.state, reason: found.reasons.join("; ") };
+    },
+  },
+  model: {
+    conditions: ["ready"],
+    look: async (client, name) => {
+      const found = (await client.listModels({})).models.find((model) => model.name === name);
+      if (found === undefined) return undefined;
+      return { state: found.ready > 0 ? "ready" : "waiting", reason: found.waitingFor };
+    },
+  },
+};
+
+const KINDS = Object.keys(WAITABLE) as readonly ObjectKind[];
+const LOOK_EVERY = millis(500);
+
+export const wait: CommandSpec = {
+  name: "wait",
+  summary: "wait until something is as it should be",
+  details: "Exit code 4 when the time is over, 3 when there is no such object, 1 when it failed for good.",
+  arguments: [{ form: "<kind/name>", doc: `one of ${KINDS.join(", ")}, and its name`, completes: KINDS }],
+  options: [
+    { flags: "--for <condition>", doc: "ready (default), deleted, or a state that a replica or node can be in" },
+    TIMEOUT,
+    OUTPUT_PAGE,
+  ],
+  examples: [
+    { line: "llmgw ctl wait profile/qwen3-32b --for ready --timeout 5m", doc: "until all its replicas answer" },
+    { line: "llmgw ctl wait node/gpu-a-01 --timeout 90s", doc: "until a node is back" },
+    { line: "llmgw ctl wait profile/old --for deleted", doc: "until it is gone" },
+  ],
+  run: (call) => withSession(call, (session) => waitFor(call, session)),
+};
+
+async function waitFor(call: Call, { client }: Session): Promise<number> {
+  const { kind, name } = target(call.args[0] ?? "");
+  const condition = conditionOf(kind, call.flags.textOr("for", "ready"));
+  if (condition !== "deleted") {
+    const known = await NAMES_OF[kind](client);
+    if (!known.includes(name)) throw unknownName(kind, name, known);
+  }
+  if (kind === "profile" && condition === "ready") await waitUntilReady(call, client, name);
+  else await waitUntil(call, client, { kind, name, condition });
+  const output = outputOf(call);
+  if (isDocument(output)) printDocument(call, output, { kind, name, condition, met: true });
+  else call.io.stdout.write(`${kind}/${name} ${condition}\n`);
+  return 0;
+}
+
+function target(text: string): { readonly kind: ObjectKind; readonly name: string } {
+  const [word = "", ...rest] = text.split("/");
+  const singular = word.toLowerCase().replace(/s$/, "");
+  const kind = KINDS.find((known) => known === singular);
+  const name = rest.join("/");
+  if (kind !== undefined && name !== "") return { kind, name };
+  const meant = kind === undefined ? didYouMean(singular, KINDS) : "";
+  throw new LlmgwError("BAD_REQUEST", `Write KIND/NAME, such as profile/qwen3-32b, not "${text}".${meant}`);
+}
+
+function conditionOf(kind: ObjectKind, condition: string): string {
+  const known = [...WAITABLE[kind].conditions, "deleted"];
+  if (known.includes(condition)) return condition;
+  const meant = didYouMean(condition, known);
+  throw new LlmgwError("BAD_REQUEST", `A ${kind} is never "${condition}": wait for ${known.join(", ")}.${meant}`);
+}
+
+interface Awaited {
+  readonly kind: ObjectKind;
+  readonly name: string;
+  readonly condition: string;
+}
+
+async function waitUntil(call: Call, client: AdminClient, { kind, name, condition }: Awaited): Promise<void> {
+  const timeout = timeoutOf(call);
+  const deadline = systemClock.monotonic() + timeout;
+  for (;;) {
+    const seen = await WAITABLE[kind].look(client, name);
+    if ((seen?.state ?? "deleted") === condition) return;
+    if (seen === undefined) throw new LlmgwError("NOT_FOUND", `The ${kind} "${name}" has been deleted.`);
+    if (seen.state === "failed" && condition === "ready")
+      throw new LlmgwError("FAILED", `${name} failed: ${seen.reason}`);
+    if (systemClock.monotonic() >= deadline) {
+      const reason = seen.reason === "" ? "" : ` (${seen.reason})`;
+      const late = `${kind}/${name} was not ${condition} within ${formatDuration(timeout)}: it is ${seen.state}${reason}.`;
+      throw new LlmgwError("WAIT_TIMEOUT", late);
+    }
+    await pause(systemClock, LOOK_EVERY);
+  }
+}

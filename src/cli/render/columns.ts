@@ -1,0 +1,140 @@
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { formatAge, formatBytes } from "../../core/format.ts";
+import type { Millis } from "../../core/ids.ts";
+import type { Model, Node, Profile, Replica } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import type { Event } from "../../wire/gen/llmgw/v1/common_pb.js";
+import type { Colours } from "../io.ts";
+import type { Column } from "./table.ts";
+
+/** What every row may depend on beside itself. */
+export interface Looking {
+  readonly now: Millis;
+  readonly colours: Colours;
+}
+
+export const ageOf = (at: Timestamp | undefined, now: Millis): string =>
+  at === undefined ? "" : formatAge(now - timestampMs(at));
+
+/** Good news green, trouble red, what is on its way yellow; the rest as it is. */
+export function stateColour(state: string, colours: Colours): ((text: string) => string) | undefined {
+  if (state === "ready") return colours.green;
+  if (["failed", "lost", "unreachable", "error"].includes(state)) return colours.red;
+  if (["degraded", "preparing", "starting", "pending", "draining", "warning"].includes(state)) return colours.yellow;
+  return undefined;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);
+
+/** "4× NVIDIA H100, 1× NVIDIA L4" */
+export function gpusInWords(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => `${String(count)}× ${name}`).join(", ");
+}
+
+export function nodeWords(node: Node): string {
+  const also = node.cordoned ? ["cordoned"] : [];
+  return [node.state, ...also].join(",");
+}
+
+export const nodeColumns = ({ now, colours }: Looking): readonly Column<Node>[] => [
+  { header: "NAME", cell: (node) => node.id },
+  { header: "STATE", cell: nodeWords, colour: (node) => stateColour(node.state, colours) },
+  { header: "REPLICAS", cell: (node) => String(node.replicas.length), right: true },
+  { header: "GPUS", cell: (node) => gpusInWords((node.inventory?.gpus ?? []).map((gpu) => gpu.name)) },
+  { header: "CPUS", cell: (node) => String(node.inventory?.cpus ?? 0), right: true },
+  { header: "MEMORY", cell: (node) => formatBytes(node.inventory?.memoryTotal ?? 0), right: true },
+  { header: "ADDRESS", cell: (node) => node.inventory?.address ?? "" },
+  { header: "SEEN", cell: (node) => ageOf(node.lastSeen, now), right: true, ticks: true },
+  { header: "GPU MEMORY", cell: gpuMemory, right: true, wide: true },
+  { header: "ENGINES", cell: engineWords, wide: true },
+  { header: "AGENT", cell: (node) => node.inventory?.agentVersion ?? "", wide: true },
+  { header: "LABELS", cell: labelWords, wide: true },
+  { header: "REASON", cell: (node) => node.reasons.join("; ") },
+];
+
+function gpuMemory(node: Node): string {
+  const gpus = node.inventory?.gpus ?? [];
+  return gpus.length === 0 ? "" : formatBytes(sum(gpus.map((gpu) => gpu.memoryTotal)));
+}
+
+const engineWords = (node: Node): string =>
+  (node.inventory?.engines ?? []).map((engine) => `${engine.name} ${engine.version}`).join(", ");
+
+const labelWords = (node: Node): string =>
+  Object.entries(node.inventory?.labels ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",");
+
+export const profileColumns = ({ now, colours }: Looking): readonly Column<Profile>[] => [
+  { header: "NAME", cell: (profile) => profile.name },
+  {
+    header: "READY",
+    cell: (profile) => `${String(profile.ready)}/${String(profile.replicas)}`,
+    right: true,
+    colour: (profile) => (profile.ready >= profile.replicas ? colours.green : colours.yellow),
+  },
+  { header: "ENGINE", cell: (profile) => profile.engine },
+  { header: "SERVES", cell: (profile) => profile.serves.join(",") },
+  { header: "AGE", cell: (profile) => ageOf(profile.createdAt, now), right: true, ticks: true },
+  { header: "CHANGED", cell: (profile) => ageOf(profile.updatedAt, now), right: true, wide: true, ticks: true },
+  { header: "SPEC", cell: (profile) => profile.specHash, wide: true },
+  { header: "SOURCE", cell: (profile) => profile.source },
+];
+
+export const replicaColumns = ({ now, colours }: Looking): readonly Column<Replica>[] => [
+  { header: "NAME", cell: (replica) => replica.id },
+  { header: "PROFILE", cell: (replica) => replica.profile },
+  {
+    header: "STATE",
+    cell: (replica) => replica.state,
+    colour: (replica) => stateColour(replica.state, colours),
+  },
+  { header: "NODE", cell: (replica) => replica.node },
+  { header: "RESTARTS", cell: (replica) => String(replica.restarts), right: true },
+  { header: "SINCE", cell: (replica) => ageOf(replica.since, now), right: true, ticks: true },
+  { header: "GPUS", cell: (replica) => String(replica.gpuUuids.length), right: true, wide: true },
+  { header: "SPEC", cell: (replica) => replica.specHash, wide: true },
+  { header: "REASON", cell: (replica) => replica.reason },
+];
+
+/** What runs as a process now. */
+export const processColumns = ({ now, colours }: Looking): readonly Column<Replica>[] => [
+  { header: "REPLICA", cell: (replica) => replica.id },
+  { header: "NODE", cell: (replica) => replica.node },
+  {
+    header: "STATE",
+    cell: (replica) => replica.state,
+    colour: (replica) => stateColour(replica.state, colours),
+  },
+  { header: "IN FLIGHT", cell: (replica) => String(replica.inFlight), right: true },
+  { header: "PID", cell: (replica) => (replica.pid === 0 ? "" : String(replica.pid)), right: true },
+  {
+    header: "ENDPOINT",
+    cell: ({ endpoint }) => (endpoint === undefined ? "" : `${endpoint.host}:${String(endpoint.port)}`),
+  },
+  { header: "ENGINE", cell: (replica) => replica.engine },
+  { header: "SINCE", cell: (replica) => ageOf(replica.since, now), right: true, ticks: true },
+  { header: "GPU IDS", cell: (replica) => replica.gpuUuids.join(","), wide: true },
+];
+
+export const modelColumns = ({ colours }: Looking): readonly Column<Model>[] => [
+  { header: "NAME", cell: (model) => model.name },
+  {
+    header: "READY",
+    cell: (model) => `${String(model.ready)}/${String(model.replicas)}`,
+    right: true,
+    colour: (model) => (model.ready > 0 ? colours.green : colours.yellow),
+  },
+  { header: "PROFILE", cell: (model) => model.profile },
+  { header: "WAITING FOR", cell: (model) => model.waitingFor },
+];
+
+export const eventColumns = ({ now, colours }: Looking): readonly Column<Event>[] => [
+  { header: "AGE", cell: (event) => ageOf(event.at, now), right: true, ticks: true },
+  { header: "LEVEL", cell: (event) => event.level, colour: (event) => stateColour(event.level, colours) },
+  { header: "SUBJECT", cell: (event) => `${event.subjectKind}/${event.subject}` },
+  { header: "REASON", cell: (event) => event.reason },
+  { header: "MESSAGE", cell: (event) => event.message },
+  { header: "ID", cell: (event) => String(event.id), right: true, wide: true },
+];

@@ -1,0 +1,61 @@
+import { formatBytes } from "../../core/format.ts";
+import type { Node } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import type { Gpu } from "../../wire/gen/llmgw/v1/common_pb.js";
+import { ageOf, type Looking, nodeWords, stateColour } from "./columns.ts";
+import { oneLine } from "./text.ts";
+
+type Line = readonly [label: string, text: string];
+
+/** Everything that is known of one node; what is wrong with it comes first. */
+export function nodePage(node: Node, looking: Looking): string {
+  const { colours, now } = looking;
+  const paint = stateColour(node.state, colours) ?? ((text: string) => text);
+  const inventory = node.inventory;
+  const lines: Line[] = [
+    ["State", paint(nodeWords(node))],
+    ...node.reasons.map((reason): Line => ["", oneLine(reason)]),
+    ["Seen", `${ageOf(node.lastSeen, now)} ago; joined ${ageOf(node.joinedAt, now)} ago`],
+  ];
+  if (inventory !== undefined) {
+    lines.push(
+      ["Address", inventory.address],
+      ["System", `${inventory.os} ${inventory.arch}, agent ${inventory.agentVersion}`],
+      ["CPUs", String(inventory.cpus)],
+      ["Memory", `${formatBytes(inventory.memoryAvailable)} of ${formatBytes(inventory.memoryTotal)} available`],
+      ...listed(
+        "Disks",
+        inventory.disks,
+        (disk) => `${disk.path}  ${formatBytes(disk.free)} of ${formatBytes(disk.total)} free`,
+      ),
+      ...listed("GPUs", inventory.gpus, gpuLine),
+      ...listed(
+        "Fabrics",
+        inventory.fabrics,
+        (it) => `${it.name}  ${it.hcas.join(",")}  ${String(it.rateGbps)} Gbit/s`,
+      ),
+      ...listed(
+        "Engines",
+        inventory.engines,
+        (it) => `${it.name} ${it.version}  ${it.origin}  ${it.path}  ${it.devices.join(",")}`,
+      ),
+      ...listed("Weights", inventory.weights, (held) => `${held.source}  ${formatBytes(held.bytes)}`),
+      ...listed("Labels", Object.entries(inventory.labels), ([key, value]) => `${key}=${value}`),
+      ...listed("Notes", inventory.notes, (note) => note),
+    );
+  }
+  lines.push(...listed("Replicas", node.replicas, (replica) => replica));
+  return `${colours.bold(node.id)}\n${lines.map(([label, text]) => `  ${label.padEnd(10)}${text}`.trimEnd()).join("\n")}\n`;
+}
+
+function gpuLine(gpu: Gpu): string {
+  const memory = gpu.unified
+    ? "memory shared with the host"
+    : `${formatBytes(gpu.memoryFree)} of ${formatBytes(gpu.memoryTotal)} free`;
+  return `${String(gpu.index)}  ${gpu.name}  ${memory}  ${gpu.uuid}${gpu.problem === "" ? "" : `  (${gpu.problem})`}`;
+}
+
+/** The label stands at the first line of its list only. */
+function listed<T>(label: string, items: readonly T[], text: (item: T) => string): readonly Line[] {
+  if (items.length === 0) return [[label, "none"]];
+  return items.map((item, at): Line => [at === 0 ? label : "", oneLine(text(item))]);
+}
