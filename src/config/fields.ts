@@ -30,7 +30,7 @@ interface LeafOptions<T> {
   readonly write?: (value: T) => unknown;
 }
 
-export type Leaf<T> = z.ZodPipe<z.ZodUnknown, z.ZodTransform<T, unknown>>;
+export type Leaf<T> = z.ZodPipe<z.ZodUnknown, z.ZodTransform<T>>;
 
 export const show = (raw: unknown): string => (typeof raw === "string" ? `"${raw}"` : String(raw));
 
@@ -76,7 +76,6 @@ interface TextOptions {
   readonly pattern?: RegExp;
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const UNPRINTABLE = /[\u0000-\u001f\u007f]/;
 
 export function text(options: TextOptions = {}): Leaf<string> {
@@ -138,9 +137,9 @@ export function oneOf<const T extends string>(words: readonly T[]): Leaf<T> {
 }
 
 /** Node's timers take at most 2^31-1 ms, 24.8 days; a longer one would fire at once. */
-const LONGEST_TIMER = millis(24 * 86_400_000);
+const LONGEST_TIMER = 24 * 86_400_000;
 
-export function duration({ min = 1, max = LONGEST_TIMER as number } = {}): Leaf<Millis> {
+export function duration({ min = 1, max = LONGEST_TIMER }: Partial<Range> = {}): Leaf<Millis> {
   const options = {
     type: "duration",
     phrase: "a duration such as 5s, 250ms or 1m30s",

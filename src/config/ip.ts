@@ -24,15 +24,14 @@ function ipv6Scope(text: string): IpScope | undefined {
   const plain = new URL(`http://[${text}]/`).hostname.slice(1, -1);
   if (plain === "::") return "unspecified";
   if (plain === "::1") return "loopback";
-  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(plain);
-  if (mapped !== null) {
-    const high = Number.parseInt(mapped[1] ?? "", 16);
-    return ipv4Scope([high >> 8, high & 255]);
-  }
-  const first = Number.parseInt(plain.startsWith(":") ? "0" : (plain.split(":")[0] ?? ""), 16);
+  const [, mapped] = /^::ffff:([0-9a-f]{1,4}):[0-9a-f]{1,4}$/.exec(plain) ?? [];
+  if (mapped !== undefined) return ipv4Scope(twoBytes(Number.parseInt(mapped, 16)));
+  const first = Number.parseInt(`0${plain}`, 16);
   if ((first & 0xffc0) === 0xfe80) return "link-local";
   return first >= 0xff00 ? "multicast" : "usable";
 }
+
+const twoBytes = (word: number): readonly number[] => [word >> 8, word & 255];
 
 /** Whether only this machine can reach what listens there. */
 export function isLoopback(host: string): boolean {

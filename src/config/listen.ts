@@ -14,20 +14,20 @@ const HOST_NAME = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_
  * completes "KEY …".
  */
 export function parseListen(text: string, defaultHost: string): Result<ListenAddress, string> {
-  const bracketed = /^\[([^\]]*)\]:(-?\d+)$/.exec(text);
-  const plain = /^([^:[\]]*):(-?\d+)$/.exec(text);
-  const alone = /^(-?\d+)$/.exec(text);
-  const host = bracketed?.[1] ?? plain?.[1] ?? "";
-  const digits = bracketed?.[2] ?? plain?.[2] ?? alone?.[1];
+  const [, written, digits] = /^(?:(\[[^\]]*\]|[^:[\]]*):)?(-?\d+)$/.exec(text) ?? [];
   if (digits === undefined) return err(`must be an address with a port, but is "${text}"${guessListen(text)}`);
   const port = Number(digits);
   if (port < 0 || port > 65_535) return err(`has the port ${digits}, but ports go from 1 to 65535`);
-  if (bracketed !== null && (!host.includes(":") || ipScope(host) === undefined)) {
-    return err(`has "${host}" in brackets, but that is no IPv6 address`);
-  }
-  if (bracketed === null && host !== "" && !isHost(host))
-    return err(`has the host "${host}", which is no name or address`);
-  return ok({ host: host === "" ? defaultHost : host, port });
+  const host = parseHost(written ?? "");
+  return host.ok ? ok({ host: host.value === "" ? defaultHost : host.value, port }) : host;
+}
+
+function parseHost(written: string): Result<string, string> {
+  if (written === "" || isHost(written)) return ok(written);
+  if (!written.startsWith("[")) return err(`has the host "${written}", which is no name or address`);
+  const inner = written.slice(1, -1);
+  const fits = inner.includes(":") && ipScope(inner) !== undefined;
+  return fits ? ok(inner) : err(`has "${inner}" in brackets, but that is no IPv6 address`);
 }
 
 function isHost(host: string): boolean {

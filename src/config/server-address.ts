@@ -5,17 +5,16 @@ import { err, ok, type Result } from "../core/result.ts";
  * (certificates never carry it) and without a final slash. The error completes "KEY …".
  */
 export function parseServerAddress(text: string): Result<string, string> {
-  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
-  if (scheme !== "http" && scheme !== "https") {
-    const rest = text.replace(/^[A-Za-z0-9+.-]*:\/\//, "");
-    return err(`must begin with http:// or https://, but is "${text}"; did you mean https://${rest}?`);
-  }
-  const port = /:(-?\d+)\/?$/.exec(text)?.[1];
-  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) {
-    return err(`has the port ${port}, but ports go from 1 to 65535`);
-  }
+  if (!/^https?:\/\//i.test(text)) return err(noScheme(text));
+  const [, port = "1"] = /:(-?\d+)\/?$/.exec(text) ?? [];
+  if (Number(port) < 1 || Number(port) > 65_535) return err(`has the port ${port}, but ports go from 1 to 65535`);
   if (/\s/.test(text) || !URL.canParse(text)) return err(`is no address: "${text}"; write https://HOST:7443`);
   return fromUrl(new URL(text), text);
+}
+
+function noScheme(text: string): string {
+  const rest = text.replace(/^[A-Za-z0-9+.-]*:\/\//, "");
+  return `must begin with http:// or https://, but is "${text}"; did you mean https://${rest}?`;
 }
 
 function fromUrl(url: URL, text: string): Result<string, string> {

@@ -1,187 +1,40 @@
-import { z } from "zod";
-import { err, ok, type Result } from "../core/result.ts";
-import { listen, listenOrOff } from "./addresses.ts";
-import { duration, flag, integer, type Leaf, leaf, number, oneOf, path, setting, show, text } from "./fields.ts";
-import { type DeepReadonly } from "./problem.ts";
-
-/** What the control plane remembers, and where. */
-export type StoreLocation =
-  | { readonly kind: "sqlite"; readonly path: string }
-  /** The URL may hold a password. */
-  | { readonly kind: "postgres"; readonly url: string };
-
-const store = (): Leaf<StoreLocation> =>
-  leaf(
-    {
-      type: "store",
-      phrase: "sqlite:/PATH or postgres://USER@HOST/DATABASE",
-      takes: ["string"],
-      write: (value: StoreLocation) => (value.kind === "sqlite" ? `sqlite:${value.path}` : withoutPassword(value.url)),
-    },
-    (raw) => parseStore(String(raw)),
-  );
-
-function parseStore(raw: string): Result<StoreLocation, string> {
-  if (raw.startsWith("sqlite:")) {
-    const file = raw.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "");
-    return file.startsWith("/")
-      ? ok({ kind: "sqlite", path: file })
-      : err(`needs an absolute path, but is ${show(raw)}`);
-  }
-  if (/^postgres(ql)?:\/\//.test(raw) && URL.canParse(raw)) return ok({ kind: "postgres", url: raw });
-  return err("must be sqlite:/PATH or postgres://USER@HOST/DATABASE");
-}
-
-function withoutPassword(url: string): string {
-  const shown = new URL(url);
-  if (shown.password !== "") shown.password = "hidden";
-  shown.searchParams.delete("password");
-  return shown.href;
-}
-
-/** A base URL, kept as written but for a final slash. */
-const webAddress = (phrase: string): Leaf<string> =>
-  leaf({ type: "URL", phrase, takes: ["string"] }, (raw) => parseWebAddress(String(raw), phrase));
-
-function parseWebAddress(raw: string, phrase: string): Result<string, string> {
-  const fits = /^https?:\/\/[^\s]+$/i.test(raw) && URL.canParse(raw);
-  return fits ? ok(raw.replace(/\/+$/, "")) : err(`must be ${phrase}, but is ${show(raw)}`);
-}
-
-const engineVersion = (phrase: string, pattern: RegExp): Leaf<string> => text({ type: "version", phrase, pattern });
-
-function engineSource(words: readonly string[]): Leaf<string> {
-  const phrase = `${words.join(", ")} or the base URL of a mirror`;
-  return leaf({ type: `${words.join(" or ")} or URL`, phrase, takes: ["string"] }, (raw) =>
-    words.includes(String(raw)) ? ok(String(raw)) : parseWebAddress(String(raw), phrase),
-  );
-}
-
-const pypiEngine = z.strictObject({
-  version: setting(engineVersion("a version such as 0.33.0", /^\d+(\.\d+)+([a-z0-9.+-]*)$/), "Release to install."),
-  source: setting(engineSource(["pypi"]).prefault("pypi"), "Where it is fetched from."),
-});
-
-const engines = z.strictObject({
-  "llama.cpp": setting(
-    z
-      .strictObject({
-        version: setting(
-          engineVersion("a build such as b11669", /^b\d+$/).prefault("b11669"),
-          "Build to install. Debian's archive gives the build that it has.",
-        ),
-        source: setting(engineSource(["github", "debian"]).prefault("github"), "Where it is fetched from first."),
-      })
-      .prefault({}),
-    "llama.cpp on the nodes.",
-  ),
-  vllm: setting(pypiEngine.optional(), "vLLM on the nodes.", "not installed"),
-  sglang: setting(pypiEngine.optional(), "SGLang on the nodes.", "not installed"),
-});
-
-const router = z.strictObject({
-  listen: setting(
-    listenOrOff("0.0.0.0").prefault("0.0.0.0:8080"),
-    'Where clients ask; "" for no router in this process.',
-  ),
-  tls: setting(
-    z
-      .strictObject({
-        cert: setting(path(), "The router's certificate, with the chain up to its authority."),
-        key: setting(path(), "Its private key, readable by nobody else."),
-      })
-      .optional(),
-    "Certificate shown to clients.",
-    "plain HTTP",
-  ),
-  auth: setting(
-    oneOf(["keys", "none"]).optional(),
-    "Whether clients must show a key.",
-    "none on a loopback address, keys on any other",
-  ),
-});
-
-const DAY = 86_400_000;
-
-export const serverSchema = z.strictObject({
-  listen: setting(listen("0.0.0.0").prefault("0.0.0.0:7443"), "The one port for agents, routers and operators."),
-  tls: setting(
-    z
-      .strictObject({
-        ca: setting(path(), "The authority that certificates of nodes must come from."),
-        cert: setting(path(), "The control plane's certificate."),
-        key: setting(path(), "Its private key, readable by nobody else."),
-      })
-      .optional(),
-    "With it the port speaks https, and agents must show a certificate.",
-    "plain HTTP",
-  ),
-  store: setting(
-    store().optional(),
-    "Where the cluster's state is kept.",
-    "sqlite:/var/lib/llmgw/server.db, or below --data-dir",
-  ),
-  public_url: setting(
-    webAddress("an http:// or https:// address").optional(),
-    "How the control plane is reached from outside.",
-    "made from listen",
-  ),
-  router: setting(router.prefault({}), "The router that runs inside the control plane."),
-  engines: setting(engines.prefault({}), "What nodes install when they have nothing of their own."),
-  weights: setting(
-    z
-      .strictObject({
-        concurrency: setting(
-          integer({ min: 1, max: 64 }).prefault(4),
-          "Parts of a file that a node fetches at the same time.",
-        ),
-        peers: setting(
-          flag().prefault(true),
-          "Whether nodes fetch weights from each other before they go to the source.",
-        ),
-      })
-      .prefault({}),
-    "How weights get to the nodes.",
-  ),
-  nodes: setting(
-    z
-      .strictObject({
-        unreachable_after: setting(
-          duration().prefault("15s"),
-          "Silence after which a node is called unreachable. Its replicas go on.",
-        ),
-        lost_after: setting(
-          duration().prefault("5m"),
-          "Silence after which a node is given up and its replicas are placed elsewhere.",
-        ),
-        brake: setting(
-          number({ min: 0, max: 1 }).prefault(0.5),
-          "When more than this share of the nodes is silent at once, the network is to blame and nothing is moved.",
-        ),
-      })
-      .prefault({}),
-    "When a silent node counts as gone.",
-  ),
-  usage: setting(
-    z
-      .strictObject({
-        retain: setting(
-          duration({ min: 3_600_000, max: 36_500 * DAY }).prefault("400d"),
-          "How long counts of tokens and requests are kept.",
-        ),
-      })
-      .prefault({}),
-    "Accounts of who used what.",
-  ),
-});
+import type { z } from "zod";
+import { ok, type Result } from "../core/result.ts";
+import { inForce } from "./in-force.ts";
+import { isLoopback } from "./ip.ts";
+import type { ConfigProblem, DeepReadonly } from "./problem.ts";
+import { type ConfigSource, readConfig } from "./reader.ts";
+import { serverRules } from "./server-rules.ts";
+import { serverSchema } from "./server-schema.ts";
 
 type Written = DeepReadonly<z.output<typeof serverSchema>>;
-
-/** What a node is to install, by the engine's name. */
-export type EngineSources = Readonly<Record<string, { readonly version: string; readonly source: string }>>;
 
 /** What is in force in a control plane. `store` is undefined unless written: its default depends on the data folder. */
 export type ServerConfig = Omit<Written, "router" | "engines"> & {
   readonly router: Omit<Written["router"], "auth"> & { readonly auth: "keys" | "none" };
-  readonly engines: EngineSources;
+  /** What nodes are to install, by the engine's name. */
+  readonly engines: Readonly<Record<string, { readonly version: string; readonly source: string }>>;
 };
+
+/** Reads server.yaml; every problem of the file comes back at once, in the order of the file. */
+export function parseServerConfig(source: ConfigSource): Result<ServerConfig, readonly ConfigProblem[]> {
+  const read = readConfig({ schema: serverSchema, rules: serverRules }, source);
+  if (!read.ok) return read;
+  const { router, engines, ...rest } = read.value;
+  const named = Object.entries(engines).flatMap(([name, engine]) =>
+    engine === undefined ? [] : [[name, engine] as const],
+  );
+  return ok({
+    ...rest,
+    router: { ...router, auth: router.auth ?? defaultAuth(router.listen) },
+    engines: Object.fromEntries(named),
+  });
+}
+
+/** Without keys everyone who reaches the port may use the models: only this machine's own users unless it is written. */
+function defaultAuth(listen: Written["router"]["listen"]): "keys" | "none" {
+  return listen !== undefined && isLoopback(listen.host) ? "none" : "keys";
+}
+
+/** The configuration as server.yaml would spell it, defaults filled in and secrets hidden. */
+export const renderServerConfig = (config: ServerConfig): string => inForce(serverSchema, config);

@@ -22,31 +22,27 @@ const FORMS = "hf:ORG/REPO[/FILE][@REVISION], https://…, file:/…, dir:/…, 
 const PART = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const REVISION = /^[A-Za-z0-9][A-Za-z0-9._/-]*$/;
 const PROJECT = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+
 const UNPRINTABLE = /[\u0000-\u001f\u007f]/;
+
+type Parse = (rest: string) => Result<ModelSource, string>;
+
+const SCHEMES: Readonly<Record<string, Parse>> = {
+  hf: parseHub,
+  https: (rest) => parseUrl(`https:${rest}`),
+  http: (rest) => parseUrl(`http:${rest}`),
+  file: (rest) => parsePath("file", rest),
+  dir: (rest) => parsePath("dir", rest),
+  pypi: parseProject,
+  tiny: (rest) => (rest === "" ? ok({ kind: "tiny" }) : err('nothing may follow "tiny:"')),
+};
 
 /** Reads a source as profiles and `--model` take it. The error is a sentence for the one who wrote it. */
 export function parseSource(text: string): Result<ModelSource, string> {
   if (UNPRINTABLE.test(text)) return err("a model source cannot hold control characters or line breaks");
-  const colon = text.indexOf(":");
-  const scheme = colon < 0 ? "" : text.slice(0, colon);
-  const rest = text.slice(colon + 1);
-  switch (scheme) {
-    case "hf":
-      return parseHub(rest);
-    case "https":
-    case "http":
-      return parseUrl(text);
-    case "file":
-    case "dir":
-      return parsePath(scheme, rest);
-    case "pypi":
-      return parseProject(rest);
-    case "tiny":
-      return rest === "" ? ok({ kind: "tiny" }) : err('nothing may follow "tiny:"');
-    default:
-      return err(`"${text}" is not a model source: write ${FORMS}${guess(text)}`);
-  }
+  const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/.exec(text) ?? [];
+  const parse = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme] : undefined;
+  return parse === undefined ? err(`"${text}" is not a model source: write ${FORMS}${guess(text)}`) : parse(rest);
 }
 
 function guess(text: string): string {
@@ -56,26 +52,24 @@ function guess(text: string): string {
 }
 
 function parseHub(rest: string): Result<ModelSource, string> {
-  const at = rest.lastIndexOf("@");
-  const whole = at < 0 ? rest : rest.slice(0, at);
-  const revision = at < 0 ? undefined : rest.slice(at + 1);
-  const [org = "", repo = "", ...folders] = whole.split("/");
-  if (!PART.test(org) || !PART.test(repo)) {
+  const [, repo, path, revision] = /^([^/@]+\/[^/@]+)(?:\/(.*?))?(?:@([^@]*))?$/.exec(rest) ?? [];
+  if (repo === undefined || !repo.split("/").every((part) => PART.test(part))) {
     return err(`"hf:${rest}" must name organisation and repository, such as hf:Qwen/Qwen3-32B`);
   }
-  if (revision !== undefined && (!REVISION.test(revision) || revision.includes(".."))) {
+  if (revision !== undefined && !isRevision(revision)) {
     return err(`"${revision}" in "hf:${rest}" is not a revision: a branch, tag or commit follows the @`);
   }
-  const file = folders.length === 0 ? undefined : folders.join("/");
-  if (file !== undefined && !isInside(file)) return err(outside(file, `hf:${rest}`));
-  return ok({ kind: "hf", repo: `${org}/${repo}`, file, revision });
+  if (path !== undefined && !isInside(path)) return err(outside(path, `hf:${rest}`));
+  return ok({ kind: "hf", repo, file: path, revision });
 }
+
+const isRevision = (revision: string): boolean => REVISION.test(revision) && !revision.includes("..");
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 function parseUrl(text: string): Result<ModelSource, string> {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:\/\//.test(text)) return err(`"${text}" is not an address that can be fetched`);
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return err(`"${text}" is not an address that can be fetched`);
+  const url = new URL(text);
   if (url.username !== "" || url.password !== "") {
     return err("a model source cannot carry a name or password: sources are shown to everyone");
   }
@@ -84,10 +78,9 @@ function parseUrl(text: string): Result<ModelSource, string> {
     return err(`"${text}" is not safe on the way: write https:// (http:// is taken for this machine only)`);
   }
   const file = decoded(url.pathname.split("/").at(-1) ?? "");
-  if (file === undefined || file === "" || !isInside(file) || file.includes("/")) {
-    return err(`"${text}" must end in the name of a file`);
-  }
-  return ok({ kind: "https", url: url.href, file });
+  return isInside(file) && !file.includes("/")
+    ? ok({ kind: "https", url: url.href, file })
+    : err(`"${text}" must end in the name of a file`);
 }
 
 function parsePath(kind: "file" | "dir", rest: string): Result<ModelSource, string> {
@@ -101,9 +94,7 @@ function parsePath(kind: "file" | "dir", rest: string): Result<ModelSource, stri
 }
 
 function parseProject(rest: string): Result<ModelSource, string> {
-  const slash = rest.indexOf("/");
-  const project = slash < 0 ? rest : rest.slice(0, slash);
-  const path = slash < 0 ? "" : rest.slice(slash + 1);
+  const [, project = "", path = ""] = /^([^/]*)\/?(.*)$/.exec(rest) ?? [];
   if (!PROJECT.test(project)) return err(`"${project}" in "pypi:${rest}" is not the name of a package`);
   if (path === "") return err(`"pypi:${rest}" must also name the file in the wheel, such as pypi:${project}/PATH`);
   return isInside(path) ? ok({ kind: "pypi", project, path }) : err(outside(path, `pypi:${rest}`));
@@ -117,10 +108,11 @@ function isInside(path: string): boolean {
 const outside = (path: string, source: string): string =>
   `"${path}" in "${source}" must be a plain relative path: no empty part, "." or "..", no backslash`;
 
-function decoded(part: string): string | undefined {
+/** "" when the percent signs make no text. */
+function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return undefined;
+    return "";
   }
 }
