@@ -1,0 +1,73 @@
+import { request as httpRequest } from "node:http";
+import { messageOf } from "../core/errors.ts";
+import type { Millis } from "../core/ids.ts";
+import { err, ok, type Result } from "../core/result.ts";
+import type { EngineRequest } from "../engines/engine.ts";
+
+/** Where an engine answers, and the key it asks for. */
+export interface ProbeTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly apiKey: string;
+}
+
+export interface ProbeAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Far more than any of the answers asked for; a stranger on the port may send without end. */
+const MOST_BODY_BYTES = 4 * 1024 * 1024;
+
+/**
+ * One request straight to an engine, over a connection of its own: no proxy, whatever the environment says, and no
+ * connection that an engine may have dropped meanwhile. The error says why there was no whole answer.
+ */
+export function askEngine(
+  target: ProbeTarget,
+  request: EngineRequest,
+  limits: { readonly timeout: Millis; readonly signal: AbortSignal },
+): Promise<Result<ProbeAnswer, string>> {
+  return new Promise((resolve) => {
+    const deadline = AbortSignal.timeout(limits.timeout);
+    const fail = (error: unknown): void => {
+      const late = deadline.aborted ? `no answer within ${String(limits.timeout / 1000)} s` : undefined;
+      resolve(err(late ?? messageOf(error)));
+    };
+    const outgoing = httpRequest(
+      {
+        host: target.host,
+        port: target.port,
+        method: request.method,
+        path: request.path,
+        headers: headersFor(target, request),
+        agent: false,
+        signal: AbortSignal.any([limits.signal, deadline]),
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > MOST_BODY_BYTES) outgoing.destroy(new Error("the answer is far longer than an engine's"));
+          else chunks.push(chunk);
+        });
+        response.on("end", () => {
+          resolve(ok({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }));
+        });
+        response.on("error", fail);
+      },
+    );
+    outgoing.on("error", fail);
+    outgoing.end(request.body);
+  });
+}
+
+function headersFor({ apiKey }: ProbeTarget, { body }: EngineRequest): Record<string, string> {
+  return {
+    ...(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
+    ...(body === undefined
+      ? {}
+      : { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) }),
+  };
+}
