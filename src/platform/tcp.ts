@@ -1,0 +1,101 @@
+import { connect, type Socket } from "node:net";
+
+/** What a connection tells its owner. Nothing comes after `onClose`. */
+export interface TcpListener {
+  onConnect(): void;
+  /** The first `length` bytes of `shared` are the data. They are overwritten by the next read of any connection. */
+  onData(shared: Buffer, length: number): void;
+  /** The other side will send no more. */
+  onEnd(): void;
+  /** `code` is the system's, such as ECONNREFUSED; undefined when nothing failed. */
+  onClose(code: string | undefined): void;
+}
+
+const READ_BYTES = 65_536;
+
+/**
+ * All connections read into this one buffer: reads are handled one at a time and to their end, so each finds it free. A
+ * buffer for every read would be allocated at 64 KiB and thrown away with 200 bytes in it.
+ */
+const shared = Buffer.allocUnsafeSlow(READ_BYTES);
+
+/** Above it head and body go out as several pieces, so that no large buffer is made and filled only to join them. */
+const JOIN_BYTES = 16_384;
+
+/** A TCP connection for a protocol that handles bytes itself: no streams, no events, no buffers of its own. */
+export class TcpConnection {
+  readonly #socket: Socket;
+  #code: string | undefined;
+
+  constructor(to: { readonly host: string; readonly port: number }, listener: TcpListener) {
+    this.#socket = connect({
+      host: to.host,
+      port: to.port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: 60_000,
+      onread: {
+        buffer: shared,
+        callback: (length) => {
+          listener.onData(shared, length);
+          return true;
+        },
+      },
+    });
+    this.#socket.on("connect", () => {
+      listener.onConnect();
+    });
+    this.#socket.on("end", () => {
+      listener.onEnd();
+    });
+    this.#socket.on("error", (error: NodeJS.ErrnoException) => {
+      this.#code = error.code ?? error.message;
+    });
+    this.#socket.on("close", () => {
+      listener.onClose(this.#code);
+    });
+  }
+
+  /** Sends a head of latin-1 text and a body of any number of pieces, in one write when they are small. */
+  send(head: string, body: readonly Buffer[]): void {
+    const bytes = body.reduce((sum, piece) => sum + piece.length, head.length);
+    if (bytes <= JOIN_BYTES) {
+      const joined = Buffer.allocUnsafe(bytes);
+      let at = joined.write(head, "latin1");
+      for (const piece of body) at += piece.copy(joined, at);
+      this.#socket.write(joined);
+      return;
+    }
+    this.#socket.cork();
+    this.#socket.write(head, "latin1");
+    for (const piece of body) this.#socket.write(piece);
+    this.#socket.uncork();
+  }
+
+  /** Whether everything sent has been handed to the system. */
+  get isFlushed(): boolean {
+    return this.#socket.writableLength === 0;
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Ends the connection at once. `onClose` still comes. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** An idle connection need not keep the process alive. */
+  unref(): void {
+    this.#socket.unref();
+  }
+
+  ref(): void {
+    this.#socket.ref();
+  }
+}

@@ -1,0 +1,77 @@
+import { type Millis, plus } from "../../core/ids.ts";
+import {
+  type AnswerListener,
+  type ConnectionOwner,
+  type EngineAddress,
+  EngineConnection,
+  type OutgoingRequest,
+} from "./connection.ts";
+
+interface Idle {
+  readonly connection: EngineConnection;
+  readonly until: Millis;
+}
+
+/**
+ * Engines' servers close a connection that was idle for 5 s; using one up to its last moment would meet that close half
+ * the time.
+ */
+const IDLE_SECONDS = 4;
+const MOST_IDLE = 512;
+
+/** The connections to one replica. There is no limit to them: a replica that hangs holds up nobody but its own requests. */
+export class EnginePool implements ConnectionOwner {
+  readonly #address: EngineAddress;
+  readonly #monotonic: () => Millis;
+  /** The latest used last: what is not needed grows old at the bottom. */
+  readonly #idle: Idle[] = [];
+  #isClosed = false;
+
+  constructor(address: EngineAddress, monotonic: () => Millis) {
+    this.#address = address;
+    this.#monotonic = monotonic;
+  }
+
+  /** Sends on the most recently used connection that is still good, or a new one. `fresh` asks for a new one. */
+  send(request: OutgoingRequest, listener: AnswerListener, fresh: boolean): EngineConnection {
+    const kept = fresh ? undefined : this.#takeIdle();
+    const connection = kept ?? new EngineConnection(this.#address, this);
+    connection.send(request, listener);
+    return connection;
+  }
+
+  #takeIdle(): EngineConnection | undefined {
+    const now = this.#monotonic();
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+      if (idle.until > now) return idle.connection;
+      idle.connection.drop();
+    }
+    return undefined;
+  }
+
+  onIdle(connection: EngineConnection, keepAliveSeconds: number | undefined): void {
+    const seconds = Math.min(IDLE_SECONDS, (keepAliveSeconds ?? Infinity) - 1);
+    if (this.#isClosed || seconds <= 0 || this.#idle.length >= MOST_IDLE) {
+      connection.drop();
+      return;
+    }
+    this.#idle.push({ connection, until: plus(this.#monotonic(), (seconds * 1000) as Millis) });
+  }
+
+  onGone(connection: EngineConnection): void {
+    const at = this.#idle.findIndex((idle) => idle.connection === connection);
+    if (at !== -1) this.#idle.splice(at, 1);
+  }
+
+  /** Closes what has been idle for too long. */
+  prune(now: Millis): void {
+    // Dropping one takes it out of the list through onGone.
+    for (const idle of this.#idle.filter(({ until }) => until <= now)) idle.connection.drop();
+  }
+
+  /** No more connections are kept; requests that run go on to their end. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { connection } of [...this.#idle]) connection.drop();
+  }
+}

@@ -1,0 +1,84 @@
+import { readUsage, type Usage } from "./usage.ts";
+
+/** How a stream that the engine ended by itself ended. */
+export type StreamEnd =
+  | { readonly kind: "complete" }
+  /** No terminal marker and no finish reason: the engine lost it. */
+  | { readonly kind: "truncated" }
+  /** The engine reported its failure as an event inside a 200. */
+  | { readonly kind: "engineError"; readonly code: number };
+
+/** The last events are what tells the end. An event with counts and timings is under 2 KiB. */
+const TAIL_BYTES = 8_192;
+/** Enough to find the first data line behind some comments. */
+const HEAD_BYTES = 4_096;
+
+/** A data line with enough of it to tell an error from a token. */
+const DATA_LINE = /(?:^|[\r\n])data:(?:[^\r\n]{24}|[^\r\n]*[\r\n])/;
+const ERROR_EVENT = /(?:^|[\r\n])(?:event: ?error[\r\n]|data: ?\{\s*"error"\s*:\s*[^n\s])/;
+const ERROR_CODE = /"code"\s*:\s*"?([45]\d\d)\b/;
+const FINISHED = /"(?:finish_reason|stop_reason)"\s*:\s*"/;
+/** [DONE] of OpenAI's older APIs, and the last events of Messages and Responses. */
+const TERMINAL =
+  /(?:^|[\r\n])data: ?(?:\[DONE\]|\{"type":\s*"(?:message_stop|response\.(?:completed|incomplete|failed))")|(?:^|[\r\n])event: ?(?:message_stop|response\.(?:completed|incomplete|failed))[\r\n]/;
+const EVENT_START = /[\r\n](?:data|event):/;
+const BORDER = /(?:\n\n|\r\n\r\n|\n\r\n|\r\r)$/;
+
+/**
+ * Looks at an event stream's bytes as they pass and holds on to none but the last few KiB: an event may be of any length,
+ * or never end.
+ */
+export class StreamWatch {
+  #tail: Buffer[] = [];
+  #tailBytes = 0;
+  #head: Buffer | undefined = Buffer.alloc(0);
+  #border = "\n\n";
+  #usageAtStart: Usage | undefined;
+
+  /** Answers true once: when these bytes bring the first data event that is no error. */
+  push(chunk: Buffer): boolean {
+    this.#tail.push(chunk);
+    this.#tailBytes += chunk.length;
+    while (this.#tailBytes - (this.#tail[0]?.length ?? 0) >= TAIL_BYTES) {
+      this.#tailBytes -= this.#tail.shift()?.length ?? 0;
+    }
+    const end = chunk.toString("latin1", Math.max(0, chunk.length - 4));
+    this.#border = end.length === 4 ? end : (this.#border + end).slice(-4);
+    return this.#head !== undefined && this.#isFirstData(chunk, this.#head);
+  }
+
+  /** Nothing of an event has been sent that is not whole: the router may add a line of its own. */
+  get isBetweenEvents(): boolean {
+    return BORDER.test(this.#border);
+  }
+
+  end(): StreamEnd {
+    const text = Buffer.concat(this.#tail).toString("latin1");
+    const error = ERROR_EVENT.exec(text);
+    if (error !== null) {
+      const code = ERROR_CODE.exec(text.slice(error.index))?.[1];
+      return { kind: "engineError", code: code === undefined ? 502 : Number(code) };
+    }
+    if (TERMINAL.test(text) || FINISHED.test(text)) return { kind: "complete" };
+    // One event longer than all that was kept, with counts at its end: the whole answer, as Responses end with.
+    if (!EVENT_START.test(text) && this.usage() !== undefined) return { kind: "complete" };
+    return { kind: "truncated" };
+  }
+
+  usage(): Usage | undefined {
+    return readUsage(Buffer.concat(this.#tail), this.#usageAtStart);
+  }
+
+  #isFirstData(chunk: Buffer, before: Buffer): boolean {
+    const head =
+      before.length === 0 ? chunk.subarray(0, HEAD_BYTES) : Buffer.concat([before, chunk]).subarray(0, HEAD_BYTES);
+    const text = head.toString("latin1");
+    if (!DATA_LINE.test(text) && head.length < HEAD_BYTES) {
+      this.#head = head;
+      return false;
+    }
+    this.#head = undefined;
+    this.#usageAtStart = text.includes('"message_start"') ? readUsage(head) : undefined;
+    return !ERROR_EVENT.test(text);
+  }
+}

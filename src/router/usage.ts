@@ -1,0 +1,84 @@
+/** What an engine says a request took. */
+export interface Usage {
+  /** All of the prompt, cached tokens included. */
+  readonly prompt: number;
+  readonly cached: number;
+  readonly completion: number;
+}
+
+/** Words that engines put before their counts. llama-server's timings are there even when usage was not asked for. */
+const WORDS = ['"usage"', '"timings"'] as const;
+/** A usage object is some hundred bytes; an engine that writes more is not counted. */
+const LONGEST_OBJECT = 4_096;
+
+/**
+ * The counts nearest the end of an answer's bytes, or undefined. A word inside a message cannot be taken for it: there its
+ * quotes are escaped. Where the last object counts only what was written, `atStart` tells the prompt (Messages streams).
+ */
+export function readUsage(bytes: Buffer, atStart?: Usage): Usage | undefined {
+  for (const word of WORDS) {
+    for (let at = bytes.lastIndexOf(word); at !== -1; at = at === 0 ? -1 : bytes.lastIndexOf(word, at - 1)) {
+      const usage = usageOf(objectAfter(bytes, at + word.length), atStart);
+      if (usage !== undefined) return usage;
+    }
+  }
+  return undefined;
+}
+
+/** The JSON object after a key and its colon. */
+function objectAfter(bytes: Buffer, from: number): Readonly<Record<string, unknown>> | undefined {
+  const text = bytes.toString("latin1", from, from + LONGEST_OBJECT);
+  const start = /^\s*:\s*(?=\{)/.exec(text);
+  if (start === null) return undefined;
+  const end = endOfObject(text, start[0].length);
+  if (end === -1) return undefined;
+  try {
+    return JSON.parse(text.slice(start[0].length, end)) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where the object that begins at `from` ends. Counts hold no strings with braces in them. */
+function endOfObject(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const char = text[at];
+    if (char === "{") depth += 1;
+    else if (char === "}") depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return -1;
+}
+
+function usageOf(object: Readonly<Record<string, unknown>> | undefined, atStart: Usage | undefined): Usage | undefined {
+  if (object === undefined) return undefined;
+  const completion = firstCount(object, "completion_tokens", "output_tokens", "predicted_n");
+  const cached = cachedOf(object);
+  const whole = firstCount(object, "prompt_tokens", "input_tokens");
+  if (whole !== undefined) return { prompt: whole, cached, completion: completion ?? 0 };
+  const processed = firstCount(object, "prompt_n");
+  if (processed !== undefined) return { prompt: processed + cached, cached, completion: completion ?? 0 };
+  return atStart === undefined || completion === undefined ? undefined : { ...atStart, completion };
+}
+
+function cachedOf(object: Readonly<Record<string, unknown>>): number {
+  const details = object["prompt_tokens_details"] ?? object["input_tokens_details"];
+  return firstCount(object, "cache_read_input_tokens", "cache_n") ?? cachedIn(details) ?? 0;
+}
+
+function cachedIn(details: unknown): number | undefined {
+  if (typeof details !== "object" || details === null || !("cached_tokens" in details)) return undefined;
+  return countOf(details.cached_tokens);
+}
+
+function firstCount(object: Readonly<Record<string, unknown>>, ...names: readonly string[]): number | undefined {
+  for (const name of names) {
+    const count = countOf(object[name]);
+    if (count !== undefined) return count;
+  }
+  return undefined;
+}
+
+const countOf = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
