@@ -86,3 +86,13 @@ export function portRange(): Leaf<PortRange> {
     return range.first <= range.last ? ok(range) : err(`runs backwards: ${show(raw)}; the lower port comes first`);
   });
 }
+
+/** A base URL, kept as written but for a final slash. */
+export const webAddress = (phrase: string): Leaf<string> =>
+  leaf({ type: "URL", phrase, takes: ["string"] }, (raw) => parseWebAddress(String(raw), phrase));
+
+/** The error completes "KEY …". */
+export function parseWebAddress(raw: string, phrase: string): Result<string, string> {
+  const fits = /^https?:\/\/[^\s]+$/i.test(raw) && URL.canParse(raw);
+  return fits ? ok(raw.replace(/\/+$/, "")) : err(`must be ${phrase}, but is ${show(raw)}`);
+}

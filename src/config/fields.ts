@@ -74,18 +74,21 @@ interface TextOptions {
   readonly allowEmpty?: boolean;
   readonly secret?: boolean;
   readonly pattern?: RegExp;
+  /** Line breaks and their like are part of the text. */
+  readonly manyLines?: boolean;
 }
 
 const UNPRINTABLE = /[\u0000-\u001f\u007f]/;
 
 export function text(options: TextOptions = {}): Leaf<string> {
-  const { type = "text", phrase = "a text", allowEmpty = false, secret = false, pattern } = options;
+  const { type = "text", phrase = "a text", allowEmpty = false, secret = false, pattern, manyLines } = options;
   return leaf({ type, phrase, takes: ["string"], secret }, (raw) => {
     const value = String(raw);
     if (value === "" && allowEmpty) return ok(value);
     if (value === "") return err("is empty: give it a value or leave the key out");
+    if (value.includes("\u0000")) return err("must not hold a zero character");
     const shown = secret ? "is something else" : `is ${show(value)}`;
-    if (UNPRINTABLE.test(value)) return err("must not hold line breaks or control characters");
+    if (manyLines !== true && UNPRINTABLE.test(value)) return err("must not hold line breaks or control characters");
     return pattern === undefined || pattern.test(value) ? ok(value) : err(`must be ${phrase}, but ${shown}`);
   });
 }
@@ -162,7 +165,10 @@ export function size(): Leaf<Bytes> {
     takes: ["string", "number"] as const,
     write: writeSize,
   };
-  return leaf(options, (raw) => parseSize(String(raw)));
+  return leaf(options, (raw) => {
+    const parsed = parseSize(String(raw));
+    return parsed.ok && parsed.value < 1 ? err("must be more than nothing") : parsed;
+  });
 }
 
 /** Every setting has a sentence; `fallback` says in words what holds when a default cannot be written down. */

@@ -5,7 +5,7 @@ import { decodeText } from "./file-text.ts";
 import { type ConfigProblem, type DeepReadonly } from "./problem.ts";
 import { type Environment } from "./substitute.ts";
 import { type Documents, readYaml } from "./syntax.ts";
-import { type Found, locate, type Path, pathText, type Tree } from "./tree.ts";
+import { type Found, locate, type Path, pathText, TOP, type Tree } from "./tree.ts";
 
 /** A configuration file and the little of the world that it may look at. */
 export interface ConfigSource {
@@ -53,8 +53,6 @@ export function readDocument<S extends z.ZodType>(
   });
   return { value, found: [...found, ...broken] };
 }
-
-const TOP = { line: 1, column: 1 };
 
 const EMPTY: Tree = { kind: "map", at: TOP, entries: [] };
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { err, ok, type Result } from "../core/result.ts";
-import { listen, listenOrOff } from "./addresses.ts";
+import { listen, listenOrOff, parseWebAddress, webAddress } from "./addresses.ts";
 import { duration, flag, integer, type Leaf, leaf, number, oneOf, path, setting, show, text } from "./fields.ts";
 
 /** What the control plane remembers, and where. */
@@ -36,15 +36,6 @@ function withoutPassword(url: string): string {
   if (shown.password !== "") shown.password = "hidden";
   shown.searchParams.delete("password");
   return shown.href;
-}
-
-/** A base URL, kept as written but for a final slash. */
-const webAddress = (phrase: string): Leaf<string> =>
-  leaf({ type: "URL", phrase, takes: ["string"] }, (raw) => parseWebAddress(String(raw), phrase));
-
-function parseWebAddress(raw: string, phrase: string): Result<string, string> {
-  const fits = /^https?:\/\/[^\s]+$/i.test(raw) && URL.canParse(raw);
-  return fits ? ok(raw.replace(/\/+$/, "")) : err(`must be ${phrase}, but is ${show(raw)}`);
 }
 
 const engineVersion = (phrase: string, pattern: RegExp): Leaf<string> => text({ type: "version", phrase, pattern });

@@ -2,7 +2,7 @@ import { type Document, LineCounter, type Node, parseAllDocuments, type YAMLErro
 import { messageOf } from "../core/errors.ts";
 import { grow } from "./grow.ts";
 import { indentOf, TAB_WIDTHS, tabProblem, withoutBlocks, withoutTabs } from "./tabs.ts";
-import type { At, Found, Tree } from "./tree.ts";
+import { type At, type Found, TOP, type Tree } from "./tree.ts";
 
 export interface Documents {
   /** Empty when the file holds nothing, or nothing that can be trusted. */
@@ -22,7 +22,7 @@ export function readYaml(text: string): Documents {
   } catch (error) {
     // The parser recurses: only a file nested thousands deep gets here.
     const message = `this cannot be read as YAML: ${messageOf(error)}`;
-    return { trees: [], partial: true, found: [problem({ line: 1, column: 1 }, message)] };
+    return { trees: [], partial: true, found: [problem(TOP, message)] };
   }
 }
 
@@ -108,7 +108,7 @@ function directiveProblems(parsed: Parsed): readonly Found[] {
     const { version, explicit } = directives.yaml;
     if (explicit !== true || version === "1.2") return [];
     const message = `this file says that it is YAML ${version}, but it is read as YAML 1.2`;
-    return [problem({ line: 1, column: 1 }, message, "remove the %YAML line")];
+    return [problem(TOP, message, "remove the %YAML line")];
   });
 }
 

@@ -6,6 +6,9 @@ export interface At {
   readonly column: number;
 }
 
+/** The place of what concerns the whole file. */
+export const TOP: At = { line: 1, column: 1 };
+
 export type Path = readonly (string | number)[];
 
 export interface Entry {

@@ -1,0 +1,99 @@
+import type { z } from "zod";
+import type { Loose } from "./check.ts";
+import type { aliasSchema, profileSchema } from "./manifest-schema.ts";
+import { repeated } from "./overlap.ts";
+import { split } from "./profile.ts";
+import type { Violation } from "./reader.ts";
+import { type Found, locate, TOP, type Tree } from "./tree.ts";
+
+type LooseProfile = Loose<z.output<typeof profileSchema>>;
+type LooseAlias = Loose<z.output<typeof aliasSchema>>;
+
+/** A document as far as it could be read, with its place. */
+export interface DraftDocument {
+  readonly tree: Tree;
+  readonly kind: "Profile" | "Alias" | "Upstream";
+  readonly name: string | undefined;
+  /** The model names that it claims for itself. */
+  readonly serves: readonly (string | undefined)[];
+}
+
+/** What must hold between the keys of a profile. */
+export const profileRules = (profile: LooseProfile): readonly Violation[] => [
+  ...servesOnce(profile),
+  ...gpusAddUp(profile),
+  ...rangeIsOne(profile),
+  ...changeCanProceed(profile),
+];
+
+const servesOnce = ({ serves = [] }: LooseProfile): readonly Violation[] =>
+  repeated(serves).map(({ index, value }) => ({ path: ["serves", index], message: `serves holds ${value} twice` }));
+
+function gpusAddUp({ resources, parallel }: LooseProfile): readonly Violation[] {
+  const nodes = resources?.nodes;
+  if (nodes === undefined || parallel === undefined) return [];
+  const written = { nodes, gpus: resources?.gpus };
+  const { tensor, pipeline, gpus } = split({ resources: written, parallel });
+  if (gpus === undefined) return [];
+  const [ways, all] = [tensor * pipeline, Math.max(1, gpus * nodes)];
+  if (ways === all) return [];
+  const sum = `tensor × pipeline (${String(tensor)} × ${String(pipeline)} = ${String(ways)})`;
+  const message = `parallel does not fit resources: ${sum} must equal gpus × nodes (${String(gpus)} × ${String(nodes)} = ${String(all)})`;
+  return [{ path: ["parallel"], message, hint: "leave parallel out to have it filled in" }];
+}
+
+function rangeIsOne({ replicas }: LooseProfile): readonly Violation[] {
+  if (typeof replicas !== "object") return [];
+  const { min, max } = replicas;
+  if (min === undefined || max === undefined || min <= max) return [];
+  return [
+    { path: ["replicas", "min"], message: `replicas.min (${String(min)}) is more than replicas.max (${String(max)})` },
+  ];
+}
+
+function changeCanProceed({ rollout }: LooseProfile): readonly Violation[] {
+  if (rollout?.surge !== 0 || rollout.unavailable !== 0) return [];
+  const message = "rollout.surge and rollout.unavailable are both 0, so no change could ever be carried out";
+  return [{ path: ["rollout"], message, hint: "set one of them to 1" }];
+}
+
+/** What must hold between the keys of an alias. */
+export function aliasRules({ targets = [], fallback = [] }: LooseAlias): readonly Violation[] {
+  const twice = repeated(targets.map((target) => target?.profile)).map(({ index, value }) => ({
+    path: ["targets", index, "profile"],
+    message: `targets holds ${value} twice`,
+  }));
+  const again = repeated(fallback).map(({ index, value }) => ({
+    path: ["fallback", index],
+    message: `fallback holds ${value} twice`,
+  }));
+  const weights = targets.map((target) => target?.weight);
+  const idle = weights.length > 0 && weights.every((weight) => weight === 0);
+  const nobody = { path: ["targets"], message: "every target has the weight 0, so nobody would answer" };
+  return [...twice, ...again, ...(idle ? [nobody] : [])];
+}
+
+/** What must hold between the documents of a file: names are there once, and a model name leads to one place. */
+export function acrossDocuments(drafts: readonly DraftDocument[]): readonly Found[] {
+  const names = drafts.map(({ kind, name }) => (name === undefined ? undefined : `${kind} ${name}`));
+  const twice = repeated(names).map(({ index, value }): Found => {
+    const tree = drafts[index]?.tree;
+    return found(tree, ["name"], `${value} is there twice in this file`);
+  });
+  const claims = drafts.flatMap(({ tree, kind, name, serves }, document) =>
+    serves.map((served, index) => ({ tree, served, document, kind, name, index })),
+  );
+  const shared = claims.flatMap(({ tree, served, document, index, kind }): readonly Found[] => {
+    const before = claims.find((other) => other.served === served && other.document < document);
+    if (served === undefined || before === undefined) return [];
+    if (before.kind === kind && before.name === drafts[document]?.name) return [];
+    const path = kind === "Profile" ? ["serves", index] : ["name"];
+    return [found(tree, path, `the model name ${served} is already taken by ${before.kind} ${before.name ?? ""}`)];
+  });
+  return [...twice, ...shared];
+}
+
+function found(tree: Tree | undefined, path: Found["path"], message: string): Found {
+  const at = tree === undefined ? TOP : locate(tree, path);
+  return { at, path, message, hint: "" };
+}

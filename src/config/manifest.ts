@@ -1,0 +1,106 @@
+import type { z } from "zod";
+import { nearest } from "../core/nearest.ts";
+import type { Profile } from "../core/profile.ts";
+import { err, ok, type Result } from "../core/result.ts";
+import { aliasSchema, profileSchema, upstreamSchema } from "./manifest-schema.ts";
+import { acrossDocuments, aliasRules, type DraftDocument, profileRules } from "./manifest-rules.ts";
+import { type ConfigProblem, type DeepReadonly } from "./problem.ts";
+import { normaliseProfile } from "./profile.ts";
+import { asProblems, readDocument, readTrees } from "./reader.ts";
+import { type Found, locate, TOP, type Tree } from "./tree.ts";
+
+type Written<S extends z.ZodType> = DeepReadonly<z.output<S>>;
+
+/** One document of a manifest. */
+export type ManifestObject =
+  | { readonly kind: "Profile"; readonly profile: Profile }
+  | { readonly kind: "Alias"; readonly alias: Omit<Written<typeof aliasSchema>, "kind"> }
+  /** `api_key` as written: a `file:/path` is read where it is used. */
+  | { readonly kind: "Upstream"; readonly upstream: Omit<Written<typeof upstreamSchema>, "kind"> };
+
+interface Draft extends DraftDocument {
+  readonly found: readonly Found[];
+  /** Only to be called when nothing was found in the whole file. */
+  readonly finish: () => ManifestObject;
+}
+
+// Manifests travel to the control plane: what surrounds the writer is not what surrounds the reader.
+const AS_WRITTEN = { env: undefined, readSecret: undefined } as const;
+
+type Read = (tree: Tree, partial: boolean) => Draft;
+
+const KINDS: Readonly<Record<ManifestObject["kind"], Read>> = {
+  Profile(tree, partial) {
+    const { value, found } = readDocument({ schema: profileSchema, rules: profileRules }, tree, {
+      ...AS_WRITTEN,
+      partial,
+    });
+    const { name, serves = [name] } = value;
+    const finish = (): ManifestObject => ({
+      kind: "Profile",
+      profile: normaliseProfile(value as Written<typeof profileSchema>),
+    });
+    return { tree, kind: "Profile", name, serves, found, finish };
+  },
+  Alias(tree, partial) {
+    const { value, found } = readDocument({ schema: aliasSchema, rules: aliasRules }, tree, { ...AS_WRITTEN, partial });
+    const finish = (): ManifestObject => {
+      const { kind, ...alias } = value as Written<typeof aliasSchema>;
+      return { kind, alias };
+    };
+    return { tree, kind: "Alias", name: value.name, serves: [value.name], found, finish };
+  },
+  Upstream(tree, partial) {
+    const { value, found } = readDocument({ schema: upstreamSchema, rules: () => [] }, tree, {
+      ...AS_WRITTEN,
+      partial,
+    });
+    const finish = (): ManifestObject => {
+      const { kind, ...upstream } = value as Written<typeof upstreamSchema>;
+      return { kind, upstream };
+    };
+    // An upstream may share its model names with replicas: it is one more place to send them to.
+    return { tree, kind: "Upstream", name: value.name, serves: [], found, finish };
+  },
+};
+
+/** Reads a manifest: one object a YAML document. Every problem of the file comes back at once, in the order of the file. */
+export function parseManifest(
+  text: string | Uint8Array,
+  fileName: string,
+): Result<readonly ManifestObject[], readonly ConfigProblem[]> {
+  const { trees, partial, found } = readTrees(text);
+  const read = trees.map((tree) => readObject(tree, partial));
+  if (trees.length === 0 && found.length === 0) {
+    const empty = { at: TOP, path: [], message: "the file holds no document", hint: FIRST_LINE };
+    return err(asProblems(fileName, [empty]));
+  }
+  const drafts = read.flatMap((one) => (one.ok ? [one.value] : []));
+  const all = [
+    ...found,
+    ...read.flatMap((one) => (one.ok ? one.value.found : [one.error])),
+    ...acrossDocuments(drafts),
+  ];
+  if (all.length > 0) return err(asProblems(fileName, all));
+  return ok(drafts.map(({ finish }) => finish()));
+}
+
+const FIRST_LINE = `a document begins with kind: ${Object.keys(KINDS).join(" or ")}`;
+
+function readObject(tree: Tree, partial: boolean): Result<Draft, Found> {
+  const words = Object.keys(KINDS);
+  const problem = (message: string, hint = ""): Result<Draft, Found> =>
+    err({ at: locate(tree, ["kind"]), path: ["kind"], message, hint });
+  if (tree.kind !== "map") return problem("a document must be a map of keys", FIRST_LINE);
+  const written = tree.entries.find(({ key }) => key === "kind")?.value;
+  if (written === undefined) return problem("kind is missing", FIRST_LINE);
+  const word = written.kind === "scalar" ? String(written.value) : "";
+  if (isKind(word)) return ok(KINDS[word](tree, partial));
+  const meant = nearest(word, words);
+  return problem(
+    `kind must be ${words.join(", ")}, but is "${word}"`,
+    meant === undefined ? "" : `did you mean ${meant}?`,
+  );
+}
+
+const isKind = (word: string): word is ManifestObject["kind"] => Object.hasOwn(KINDS, word);

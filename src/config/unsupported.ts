@@ -1,0 +1,41 @@
+import type { Profile } from "../core/profile.ts";
+import { engineOf, ENGINES } from "../engines/list.ts";
+import type { ManifestObject } from "./manifest.ts";
+
+/** Why this version cannot run what the object asks for, in sentences without their full stops. Empty: it can. */
+export function unsupported(object: ManifestObject): readonly string[] {
+  switch (object.kind) {
+    case "Profile":
+      return RULES.filter(({ holds }) => holds(object.profile)).map(({ why }) => why(object.profile));
+    case "Alias":
+    case "Upstream":
+      return [`kind ${object.kind} is not carried out by this version; leave the document out`];
+  }
+}
+
+const RUNNABLE = ["auto", ...ENGINES.map((engine) => engine.name)].join(" or ");
+
+interface Rule {
+  readonly holds: (profile: Profile) => boolean;
+  readonly why: (profile: Profile) => string;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    holds: ({ replicas }) => replicas.kind === "range",
+    why: ({ name }) => `${name}: replicas as a range is not carried out by this version; write a number`,
+  },
+  {
+    holds: ({ resources }) => resources.nodes > 1,
+    why: ({ name }) =>
+      `${name}: a replica over several nodes is not carried out by this version; set resources.nodes to 1`,
+  },
+  {
+    holds: ({ engine }) => engine !== "auto" && engineOf(engine) === undefined,
+    why: ({ name, engine }) => `${name}: the engine ${engine} is not run by this version; set engine to ${RUNNABLE}`,
+  },
+  {
+    holds: ({ adapters }) => Object.keys(adapters).length > 0,
+    why: ({ name }) => `${name}: adapters are not loaded by this version; leave adapters out`,
+  },
+];
