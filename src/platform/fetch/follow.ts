@@ -90,6 +90,7 @@ export async function discardBody(answer: Answer): Promise<void> {
 
 /** Ends a body that nobody will read, and its connection. */
 export function dropBody(answer: Answer): void {
+  if (answer.body.readableEnded || answer.body.destroyed) return;
   // Without a listener the abort would be an uncaught error.
   answer.body.on("error", () => undefined).destroy();
 }

@@ -1,6 +1,7 @@
 import { formatBytes } from "../../core/format.ts";
 import type { FetchContext } from "./context.ts";
-import type { DiskSpace } from "./disk.ts";
+import { DiskError, type DiskSpace } from "./disk.ts";
+import { chunksOf } from "./body-queue.ts";
 import { type FetchFailure, shownUrl } from "./failure.ts";
 import { dropBody, follow, type Followed } from "./follow.ts";
 import { type IdleWatch, watchIdle } from "./idle.ts";
@@ -46,6 +47,7 @@ export interface Trouble {
 export interface Opened {
   readonly followed: Followed;
   readonly reply: Exclude<Reply, { readonly kind: "failure" }>;
+  readonly chunks: AsyncIterable<Buffer>;
   readonly watch: IdleWatch;
 }
 
@@ -88,7 +90,7 @@ function judge(
   const encoding = followed.headers["content-encoding"] ?? "identity";
   if (reply.kind !== "failure" && encoding === "identity") {
     if (followed.url.origin !== transfer.url.origin) transfer.resolved = followed.url;
-    return { followed, reply, watch };
+    return { followed, reply, watch, chunks: chunksOf(followed.answer.body) };
   }
   dropBody(followed.answer);
   if (reply.kind !== "failure") {
@@ -134,28 +136,30 @@ export async function consume(
   opened: Opened,
   at: { readonly part: PartFile; readonly range: ByteRange; readonly signal: AbortSignal },
 ): Promise<Trouble | undefined> {
-  const { followed, watch } = opened;
+  const { followed, watch, chunks } = opened;
   const { part, range } = at;
   let position = range.start;
   try {
-    for await (const chunk of followed.answer.body as AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
       watch.heard();
       const useful = chunk.subarray(0, Math.min(chunk.length, range.end - position));
       await part.write(useful, position);
       watch.heard();
       position += useful.length;
       transfer.onBytes();
-      if (position >= range.end) break;
+      // More than was asked for. At the exact end the body is left to end by itself: then its connection is used again.
+      if (useful.length < chunk.length) break;
     }
     await part.record();
   } catch (error) {
+    if (position >= range.end && !(error instanceof DiskError)) return undefined;
     const { context } = transfer;
     const failure = thrownFailure(error, { context, url: followed.url, watch, outer: at.signal });
     transfer.hitFullDisk ||= failure.kind === "no-space";
     await part.record().catch(() => undefined);
     return { failure, retry: failure.kind === "network" || failure.kind === "stalled" };
   } finally {
-    watch.stop();
+    closeOpened(opened);
   }
   if (position >= range.end || range.end === Infinity) return undefined;
   const message = `${shownUrl(followed.url)} ended ${formatBytes(range.end - position)} too early`;
