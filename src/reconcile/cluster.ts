@@ -1,0 +1,113 @@
+import { canonicalJson } from "../core/fingerprint.ts";
+import { type Millis, millis, type ProfileName, type ReplicaId } from "../core/ids.ts";
+import { baseCount, type Profile, specHash } from "../core/profile.ts";
+import type { Replica, ReplicaState } from "../core/replica-state.ts";
+import { afterDraining, drainedState, type Routers } from "./drain.ts";
+import { followedState, type NodeReports, reportedState, type Sighting, sightingOf } from "./follow.ts";
+import { rolloutStep } from "./rollout.ts";
+
+/** Everything that the decision about replicas depends on. */
+export interface ClusterView {
+  /** What is wanted. */
+  readonly profiles: readonly Profile[];
+  readonly replicas: readonly Replica[];
+  readonly nodes: NodeReports;
+  readonly routers: Routers;
+  /** How long replicas of a profile that is no longer wanted may finish, by its name. */
+  readonly drainOf: ReadonlyMap<ProfileName, Millis>;
+  readonly now: Millis;
+}
+
+export interface ClusterPlan {
+  /** The replicas that stay, as they are now. Unchanged ones are the same objects. */
+  readonly replicas: readonly Replica[];
+  readonly remove: readonly ReplicaId[];
+  /** To be made and placed, so many of each profile. */
+  readonly create: readonly { readonly profile: ProfileName; readonly specHash: string; readonly count: number }[];
+}
+
+/** The default of `rollout.drain`, for a replica whose profile nobody remembers. */
+const DRAIN = millis(300_000);
+
+/**
+ * What should become of the replicas now. One pass decides what follows from what is known; the next, with fresh reports,
+ * the rest. It places nothing: new replicas begin as pending.
+ */
+export function reconcileCluster(view: ClusterView): ClusterPlan {
+  const followed = view.replicas.map((replica) => afterReports(replica, view));
+  const byProfile = Map.groupBy(followed, ({ profile }) => profile);
+  const create: ClusterPlan["create"][number][] = [];
+  const replicas: Replica[] = [];
+  for (const profile of view.profiles) {
+    const own = revive(profile, byProfile.get(profile.name) ?? [], view);
+    byProfile.delete(profile.name);
+    const step = rolloutStep(profile, own);
+    if (step.create > 0) create.push({ profile: profile.name, specHash: specHash(profile), count: step.create });
+    const why = new Map(step.drain.map((drain) => [drain.replica.id, drain.why]));
+    replicas.push(
+      ...own.flatMap((replica) => leave(replica, why.get(replica.id), { drain: profile.rollout.drain, view })),
+    );
+  }
+  for (const [name, orphans] of byProfile) {
+    const drain = view.drainOf.get(name) ?? DRAIN;
+    replicas.push(...orphans.flatMap((replica) => leave(replica, "its profile was deleted", { drain, view })));
+  }
+  // A stopped one is shown for one pass, so that whoever waits for it sees it.
+  const isOver = new Set(view.replicas.filter(({ state }) => state.kind === "stopped").map(({ id }) => id));
+  const kept = replicas.filter(({ id }) => !isOver.has(id)).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const keptIds = new Set(kept.map(({ id }) => id));
+  return { replicas: kept, remove: view.replicas.map(({ id }) => id).filter((id) => !keptIds.has(id)), create };
+}
+
+/** `why`: the reason for which it is to go; undefined: it stays. */
+function leave(
+  replica: Replica,
+  why: string | undefined,
+  { drain, view }: { readonly drain: Millis; readonly view: ClusterView },
+): readonly Replica[] {
+  if (why === undefined) return [replica];
+  const state = drainedState(replica, { why, now: view.now, drain });
+  return state === undefined ? [] : [withState(replica, state, view.now)];
+}
+
+/** Its node's word first, then what the routers say of a drain. */
+function afterReports(replica: Replica, view: ClusterView): Replica {
+  const sighting = sightingOf(replica, view.nodes);
+  const state = followedState(replica, sighting);
+  const followed = counted(withState(replica, state, view.now), sighting);
+  return withState(followed, afterDraining(followed, view.routers, view.now), view.now);
+}
+
+function counted(replica: Replica, sighting: Sighting): Replica {
+  if (sighting.kind !== "present") return replica;
+  const { restarts, pid } = sighting.observed;
+  return restarts === replica.restarts && pid === replica.pid ? replica : { ...replica, restarts, pid };
+}
+
+/** A lost replica whose node is back, and whose place none has taken yet, goes on: its engine has served all the time. */
+function revive(profile: Profile, replicas: readonly Replica[], { nodes, now }: ClusterView): readonly Replica[] {
+  if (!replicas.some(({ state }) => state.kind === "lost")) return replicas;
+  const hash = specHash(profile);
+  const isPlaced = ({ specHash: of, state, placement }: Replica): boolean =>
+    of === hash && placement !== undefined && !isLeaving(state);
+  let missing = baseCount(profile.replicas) - replicas.filter(isPlaced).length;
+  return replicas.map((replica) => {
+    if (missing <= 0 || replica.state.kind !== "lost" || replica.specHash !== hash) return replica;
+    const sighting = sightingOf(replica, nodes);
+    if (sighting.kind !== "present" || !isAlive(sighting)) return replica;
+    missing -= 1;
+    return withState(replica, reportedState(sighting.observed.state), now);
+  });
+}
+
+const isLeaving = ({ kind }: ReplicaState): boolean =>
+  kind === "draining" || kind === "stopping" || kind === "stopped" || kind === "lost";
+
+const isAlive = ({ observed }: Extract<Sighting, { kind: "present" }>): boolean =>
+  observed.state.kind === "preparing" || observed.state.kind === "starting" || observed.state.kind === "ready";
+
+/** The same object when nothing differs, so that nothing is written for a report that says nothing new. */
+function withState(replica: Replica, state: ReplicaState, now: Millis): Replica {
+  if (state === replica.state || canonicalJson(state) === canonicalJson(replica.state)) return replica;
+  return { ...replica, state, since: state.kind === replica.state.kind ? replica.since : now };
+}

@@ -1,0 +1,46 @@
+import { type Millis, plus, type ReplicaId } from "../core/ids.ts";
+import { type Replica, REPLICA_TRAITS, type ReplicaState } from "../core/replica-state.ts";
+
+/** What a connected router last said. */
+export interface RouterReport {
+  readonly router: string;
+  /** Of the table that it uses. */
+  readonly tableRevision: number;
+  /** Requests in flight; absent is none. */
+  readonly inFlight: ReadonlyMap<ReplicaId, number>;
+}
+
+export interface Routers {
+  readonly reports: readonly RouterReport[];
+  /** For each replica that has left the route table: the first revision without it. */
+  readonly goneSince: ReadonlyMap<ReplicaId, number>;
+  /** The server has been up for long enough that every router which is there has come back to it. */
+  readonly settled: boolean;
+}
+
+/**
+ * The state of a replica that is to go: out of the routes first when it serves, else stopped at once. Undefined: nothing of
+ * it exists, it can simply be removed.
+ */
+export function drainedState(
+  { state }: Replica,
+  { why, now, drain }: { readonly why: string; readonly now: Millis; readonly drain: Millis },
+): ReplicaState | undefined {
+  if (state.kind === "pending") return undefined;
+  if (!REPLICA_TRAITS[state.kind].counts) return state;
+  if (state.kind !== "ready") return { kind: "stopping", why };
+  return { kind: "draining", endpoint: state.endpoint, slots: state.slots, deadline: plus(now, drain), why };
+}
+
+/** Draining is over when no router sends to it or waits for it any more, or when the time for it is. */
+export function afterDraining(replica: Replica, routers: Routers, now: Millis): ReplicaState {
+  const { state } = replica;
+  if (state.kind !== "draining") return state;
+  if (now >= state.deadline) return { kind: "stopping", why: `${state.why}; the time to drain was over` };
+  const goneSince = routers.goneSince.get(replica.id);
+  if (goneSince === undefined || !routers.settled) return state;
+  const isIdle = routers.reports.every(
+    ({ tableRevision, inFlight }) => tableRevision >= goneSince && (inFlight.get(replica.id) ?? 0) === 0,
+  );
+  return isIdle ? { kind: "stopping", why: state.why } : state;
+}
