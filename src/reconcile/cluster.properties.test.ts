@@ -239,7 +239,7 @@ test("whatever is applied and whatever crashes: never too many, never two in one
   );
 });
 
-test("a change of the profile never takes a ready replica below the promised count", () => {
+test("a change of the profile never goes below the promised count, nor beyond it by more than the surge", () => {
   const order = fc.array(fc.oneof(fc.constantFrom<NodeId | "plan">(...NODES, "plan"), fc.constant("plan" as const)), {
     minLength: 40,
     maxLength: 120,
@@ -259,6 +259,7 @@ test("a change of the profile never takes a ready replica below the promised cou
         if (step === "plan") controlPlaneTurn(world);
         else nodeTurn(world, step, -1);
         expect(readyOnes(world).length).toBeGreaterThanOrEqual(count);
+        checkSafety(world);
       }
     }),
     { numRuns: 200 },
