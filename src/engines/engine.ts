@@ -80,6 +80,8 @@ export interface Engine {
   readCapacity(body: string): { readonly slots: number; readonly context: number } | undefined;
   /** `cpuFlags`, if given, are the machine's: they say which one an illegal instruction missed. */
   explainExit(exit: ExitReport, lastLines: readonly string[], cpuFlags?: readonly string[]): ExitExplanation;
+  /** A model small enough to try a build with; undefined: this engine is tried by starting it only. */
+  trialModel?(): { readonly name: string; readonly bytes: Uint8Array };
   /** The version in the text of `--version`. */
   readVersion(output: string): string | undefined;
   /** The GPUs in the text of `--list-devices`, by the engine's own names. */

@@ -9,6 +9,8 @@ export interface RunOptions {
   /** After this long the program and everything it started is killed. */
   readonly timeout: Millis;
   readonly signal?: AbortSignal;
+  /** Called with each piece of either output as it comes. */
+  readonly onOutput?: (text: string) => void;
 }
 
 /** How a program that was started ended. */
@@ -46,8 +48,8 @@ export function runProgram(
     stdio: ["ignore", "pipe", "pipe"],
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
-  const stdout = tailOf(child.stdout);
-  const stderr = tailOf(child.stderr);
+  const stdout = tailOf(child.stdout, options.onOutput);
+  const stderr = tailOf(child.stderr, options.onOutput);
   return new Promise((resolve) => {
     let timedOut = false;
     const kill = (): void => {
@@ -76,11 +78,12 @@ export function runProgram(
   });
 }
 
-function tailOf(stream: NodeJS.ReadableStream): () => string {
+function tailOf(stream: NodeJS.ReadableStream, onOutput?: (text: string) => void): () => string {
   let kept = "";
   stream.setEncoding("utf8");
   stream.on("data", (chunk: string) => {
     kept = (kept + chunk).slice(-KEPT_CHARACTERS);
+    onOutput?.(chunk);
   });
   return () => kept;
 }

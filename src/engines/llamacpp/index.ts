@@ -3,6 +3,7 @@ import { command } from "./command.ts";
 import { explainExit } from "./exit.ts";
 import { chooseFiles } from "./files.ts";
 import { capacityRequest, checkProof, healthRequest, proofRequest, readCapacity } from "./readiness.ts";
+import { tinyGguf } from "./tiny-gguf.ts";
 import { readDevices, readVersion } from "./version.ts";
 
 /** llama.cpp's llama-server: GGUF models, on CPUs and GPUs. */
@@ -17,6 +18,7 @@ export const llamacpp: Engine = {
   capacityRequest,
   readCapacity,
   explainExit,
+  trialModel: () => ({ name: "tiny.gguf", bytes: tinyGguf() }),
   readVersion,
   readDevices,
 };
