@@ -1,6 +1,7 @@
 import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { join } from "node:path";
 import type { DesiredReplica } from "../core/desired.ts";
+import { fingerprint } from "../core/fingerprint.ts";
 import { isNodeName, millis, type ReplicaId } from "../core/ids.ts";
 import { readTextIfThere, removeIfThere, writeFileAtomic } from "../platform/files.ts";
 import { listFolders, setAside } from "../platform/subfolders.ts";
@@ -13,10 +14,9 @@ import { DesiredStateSchema } from "../wire/gen/llmgw/v1/agent_pb.js";
 const FORM = 1;
 const FILE = "launch.json";
 
-/** The folder of everything that belongs to one replica. Undefined for an id that is no safe name of one. */
-export function replicaFolder(workDir: string, id: ReplicaId): string | undefined {
-  return isNodeName(id) ? join(workDir, "replicas", id) : undefined;
-}
+/** The folder of everything that belongs to one replica; an id that is no safe name of one gets another. */
+export const replicaFolder = (workDir: string, id: ReplicaId): string =>
+  join(workDir, "replicas", isNodeName(id) ? id : `_${fingerprint(id)}`);
 
 /** Writes the record whole or not at all, readable by this user only: it holds the replica's key. */
 export async function writeLaunchRecord(folder: string, record: LaunchRecord): Promise<void> {
@@ -34,7 +34,7 @@ export async function readLaunchRecords(workDir: string, logger: Logger): Promis
     const text = await readTextIfThere(path);
     if (text === undefined) continue;
     const record = parseLaunchRecord(text);
-    if (record?.replica.id === name) {
+    if (record !== undefined && replicaFolder(workDir, record.replica.id) === join(root, name)) {
       records.push(record);
       continue;
     }

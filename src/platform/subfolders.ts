@@ -1,4 +1,4 @@
-import { readdir, rename } from "node:fs/promises";
+import { mkdir, readdir, rename } from "node:fs/promises";
 import { isErrno } from "./files.ts";
 
 /** The names of the folders in it, sorted; none when it is not there. */
@@ -17,4 +17,9 @@ export async function setAside(path: string): Promise<string> {
   const aside = `${path}.not-believed`;
   await rename(path, aside);
   return aside;
+}
+
+/** For this user alone: what is in it may hold prompts and keys. */
+export async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
 }

@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { DesiredReplica } from "../core/desired.ts";
+import { messageOf } from "../core/errors.ts";
+import { err, ok, type Result } from "../core/result.ts";
+import { lookAtProcess } from "../platform/proc.ts";
+import { spawnDetached } from "../platform/process.ts";
+import { makeFolder } from "../platform/subfolders.ts";
+import { logSize, setAsideIfLarge } from "../platform/text-log.ts";
+import type { LaunchRecord } from "../reconcile/adopt.ts";
+import type { AttemptEnd, ProcessRef } from "../reconcile/supervision.ts";
+import { endMarked, LAUNCH_MARK, REPLICA_MARK } from "./launch-processes.ts";
+import { removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
+import type { NodeContext, Prepared } from "./node-context.ts";
+
+export interface LaunchOrder {
+  readonly replica: DesiredReplica;
+  readonly prepared: Prepared;
+  readonly folder: string;
+  /** Launches of the replica before this one. */
+  readonly launchesBefore: number;
+  readonly signal: AbortSignal;
+}
+
+type ExitStatus = Promise<{ readonly code: number | null; readonly signal: string | null }>;
+
+export interface Launched {
+  readonly record: LaunchRecord & { readonly process: ProcessRef };
+  readonly exited: ExitStatus;
+}
+
+/** The output of a replica's engines, one after the other. */
+export const logPathOf = (folder: string): string => join(folder, "engine.log");
+
+/** A log is put aside before a start when it is larger, so that a crash loop does not fill the disk. */
+const LARGE_LOG = 64 * 1024 * 1024;
+
+/** Starts the engine. What is about to be started is on disk before it is, so that it can be found whatever happens. */
+export async function launch(order: LaunchOrder, node: NodeContext): Promise<Result<Launched, AttemptEnd>> {
+  const host = node.address();
+  if (host === undefined) return again("this node has no address that others could reach an engine on");
+  const mark = replicaMark(node.workDir, order.replica);
+  if (!(await endMarked(mark, node.clock))) {
+    return again("a process of an earlier start is still there although it was killed; a second copy is not started");
+  }
+  const listenHost = node.isLocal(host) ? host : "0.0.0.0";
+  const port = await node.ports.take(listenHost);
+  if (port === undefined) return again("every port of engine_ports is taken; give it a wider range");
+  const launched = await launchOn({ order, node, host, listenHost, port }).catch((error: unknown) =>
+    again(messageOf(error)),
+  );
+  if (!launched.ok) node.ports.release(port);
+  return launched;
+}
+
+const again = (reason: string): { readonly ok: false; readonly error: AttemptEnd } => err({ reason, retry: true });
+
+/** Of all engines that any launch of the replica by this agent started, and of no other agent's on the machine. */
+const replicaMark = (workDir: string, { id }: DesiredReplica) => ({ name: REPLICA_MARK, value: `${workDir}#${id}` });
+
+interface Place {
+  readonly order: LaunchOrder;
+  readonly node: NodeContext;
+  readonly host: string;
+  readonly listenHost: string;
+  readonly port: number;
+}
+
+async function launchOn(place: Place): Promise<Result<Launched, AttemptEnd>> {
+  const { order, node } = place;
+  const logPath = logPathOf(order.folder);
+  await setAsideIfLarge(logPath, LARGE_LOG);
+  const intent = intentOf(place, await logSize(logPath));
+  await writeLaunchRecord(order.folder, intent);
+  if (order.signal.aborted) {
+    await removeLaunchRecord(order.folder);
+    return again("stopped before it was started");
+  }
+  const { argv, env } = order.prepared.engine.command(commandOf(place));
+  const mark = replicaMark(node.workDir, order.replica);
+  const marks = { [LAUNCH_MARK]: intent.launchId, [mark.name]: mark.value };
+  const cwd = engineFolder(order.folder);
+  await makeFolder(cwd);
+  const spawned = await spawnDetached({ argv, env: { ...env, ...marks }, cwd, logPath });
+  if (!spawned.ok) {
+    await removeLaunchRecord(order.folder);
+    return again(spawned.error);
+  }
+  const { pid, exited } = spawned.value;
+  const record = { ...intent, process: { pid, startTicks: await startTicksOf(pid) } };
+  await writeLaunchRecord(order.folder, record).catch((error: unknown) => {
+    // The engine runs. The intent is on disk, and by its mark the process is found again without this.
+    node.logger.error(`the record of replica ${order.replica.id} could not be completed: ${messageOf(error)}`);
+  });
+  return ok({ record, exited });
+}
+
+const engineFolder = (folder: string): string => join(folder, "work");
+
+function intentOf({ order, node, host, listenHost, port }: Place, logOffset: number): LaunchRecord {
+  const { engine, build } = order.prepared;
+  return {
+    launchId: randomUUID(),
+    bootId: node.bootId,
+    replica: order.replica,
+    endpoint: { host, port },
+    probeHost: listenHost === "0.0.0.0" ? "127.0.0.1" : listenHost,
+    engine: { name: engine.name, version: build.version },
+    process: undefined,
+    capacity: undefined,
+    launches: order.launchesBefore + 1,
+    logOffset,
+    startedAt: node.clock.now(),
+  };
+}
+
+function commandOf({ order, listenHost, port }: Place) {
+  const { replica, prepared, folder } = order;
+  const { serves, context, gpus, apiKey, args, env } = replica;
+  const { modelPath, files, build } = prepared;
+  const own = { serves, context, gpus, apiKey, args, env };
+  return { ...own, binary: build.path, modelPath, files, host: listenHost, port, workDir: engineFolder(folder) };
+}
+
+/** 0 when it has ended already: then its exit is on its way, and no process ever started at 0 ticks. */
+async function startTicksOf(pid: number): Promise<number> {
+  const look = await lookAtProcess(pid);
+  return look.kind === "there" ? look.stat.startTicks : 0;
+}

@@ -1,0 +1,48 @@
+import type { DesiredReplica } from "../core/desired.ts";
+import type { Millis, ReplicaId } from "../core/ids.ts";
+import type { EngineBuild } from "../core/node.ts";
+import type { Progress } from "../core/replica-state.ts";
+import type { Result } from "../core/result.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { AttemptEnd } from "../reconcile/supervision.ts";
+import type { PortBook } from "./port-book.ts";
+
+/** An engine and a model that are whole on this machine. */
+export interface Prepared {
+  readonly engine: Engine;
+  readonly build: EngineBuild;
+  readonly modelPath: string;
+  /** Everything that was chosen beside the model's main file, with whole paths. */
+  readonly files: readonly string[];
+}
+
+/** Gets the engine and the weights of a replica onto the machine. */
+export type Prepare = (
+  replica: DesiredReplica,
+  options: { readonly onProgress: (progress: Progress) => void; readonly signal: AbortSignal },
+) => Promise<Result<Prepared, AttemptEnd>>;
+
+/** What every replica of a node shares. */
+export interface NodeContext {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly workDir: string;
+  readonly bootId: string;
+  readonly prepare: Prepare;
+  /** The adapter of an engine that a record names; undefined when this version knows none of that name. */
+  readonly engineOf: (name: string) => Engine | undefined;
+  readonly ports: PortBook;
+  /** Where others reach this node; undefined when nobody can. */
+  readonly address: () => string | undefined;
+  /** Whether an address is one of this machine's own, so that it can be listened on. */
+  readonly isLocal: (address: string) => boolean;
+  readonly stopTimeout: Millis;
+  readonly healthInterval: Millis;
+  /** Lines of output that a failure is explained by. */
+  readonly logLines: number;
+  /** Something about the replica changed that others may want to know. */
+  readonly onChange: (id: ReplicaId) => void;
+}

@@ -1,0 +1,288 @@
+import type { DesiredReplica } from "../core/desired.ts";
+import { messageOf } from "../core/errors.ts";
+import { millis, plus } from "../core/ids.ts";
+import type { ObservedReplica } from "../core/observed.ts";
+import { assertNever } from "../core/result.ts";
+import type { Engine, ExitReport } from "../engines/engine.ts";
+import { readTail } from "../platform/text-log.ts";
+import type { LaunchRecord } from "../reconcile/adopt.ts";
+import type { LocalReplica } from "../reconcile/node.ts";
+import { observe } from "../reconcile/observe.ts";
+import { step, type SupervisorPolicy } from "../reconcile/supervise.ts";
+import {
+  type Effect,
+  newSupervision,
+  type ProcessRef,
+  type SupervisedState,
+  type Supervision,
+  type SupervisorEvent,
+  wakeAt,
+} from "../reconcile/supervision.ts";
+import { watchEngine, type WatchEvents } from "./engine-watch.ts";
+import { machineCpuFlags } from "./install/probe.ts";
+import { launch, type Launched, logPathOf } from "./launch.ts";
+import { signalLaunch } from "./launch-processes.ts";
+import { removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
+import type { NodeContext, Prepared } from "./node-context.ts";
+import { tellChange } from "./replica-log.ts";
+
+type ProcessRecord = LaunchRecord & { readonly process: ProcessRef };
+
+export interface ReplicaOptions {
+  readonly node: NodeContext;
+  /** Of this replica alone. */
+  readonly folder: string;
+  /** What must have ended before this replica touches the folder. */
+  readonly after: Promise<void> | undefined;
+}
+
+const START_TIMEOUT_UNSAID = millis(30 * 60_000);
+const RULES = {
+  killAgainAfter: millis(5000),
+  maxAttempts: 5,
+  stableAfter: millis(60_000),
+  backoff: { base: millis(1000), max: millis(60_000) },
+} as const;
+
+/** Runs the effects of one replica's supervision and gives back what became of them. Every change goes through `step`. */
+export class Replica {
+  readonly #node: NodeContext;
+  readonly #folder: string;
+  #desired: DesiredReplica;
+  #supervision: Supervision;
+  #engineLabel = "";
+  #prepared: Prepared | undefined;
+  /** The launch that is watched. */
+  #current: { readonly record: ProcessRecord; readonly engine: Engine } | undefined;
+  /** Lets go of the preparation or the launch under way. */
+  #work = new AbortController();
+  readonly #watch = new AbortController();
+  #cancelTick: () => void = () => undefined;
+  /** What touches the disk or the process, one after the other. */
+  #queue: Promise<void>;
+
+  private constructor(desired: DesiredReplica, supervision: Supervision, options: ReplicaOptions) {
+    this.#desired = desired;
+    this.#supervision = supervision;
+    this.#node = options.node;
+    this.#folder = options.folder;
+    this.#queue = options.after ?? Promise.resolve();
+  }
+
+  static start(desired: DesiredReplica, options: ReplicaOptions): Replica {
+    const replica = new Replica(desired, newSupervision, options);
+    replica.#run({ kind: "prepare" });
+    return replica;
+  }
+
+  /** Takes over a process that is proven to be the record's, as it was when it was left. */
+  static adopt(record: ProcessRecord, engine: Engine, options: ReplicaOptions): Replica {
+    const state = adoptedState(record, options.node);
+    const supervision = { state, failures: 0, launches: record.launches, lastEnd: "" };
+    const replica = new Replica(record.replica, supervision, options);
+    options.node.ports.keep(record.endpoint.port);
+    replica.#begin({ record, engine, exited: undefined });
+    replica.#scheduleTick();
+    return replica;
+  }
+
+  get local(): LocalReplica {
+    return { replica: this.#desired, phase: phaseOf(this.#supervision.state) };
+  }
+
+  get observed(): ObservedReplica {
+    const now = this.#node.clock.monotonic();
+    return observe(this.#desired, { supervision: this.#supervision, engine: this.#engineLabel }, now);
+  }
+
+  get supervision(): Supervision {
+    return this.#supervision;
+  }
+
+  get logPath(): string {
+    return logPathOf(this.#folder);
+  }
+
+  stop(): void {
+    this.#dispatch({ kind: "stopRequested" });
+  }
+
+  /** The running engine stays; only how it is watched changes. */
+  retune(desired: DesiredReplica): void {
+    this.#desired = desired;
+    this.#amendRecord({ replica: desired });
+  }
+
+  /** Leaves everything as it is: the engine serves on, and its record says all that the next agent needs. */
+  async detach(): Promise<void> {
+    this.#watch.abort();
+    this.#work.abort();
+    this.#cancelTick();
+    // A launch that is at its spawn comes to its end first, so that the record is whole.
+    await this.#queue;
+  }
+
+  #dispatch(event: SupervisorEvent): void {
+    if (this.#watch.signal.aborted) return;
+    const before = this.#supervision;
+    const { clock, random } = this.#node;
+    const { next, effects } = step(before, event, { now: clock.monotonic(), random, policy: this.#policy() });
+    this.#supervision = next;
+    tellChange(this.#node.logger, this.#desired.id, { before, next, engine: this.#engineLabel });
+    for (const effect of effects) this.#run(effect);
+    this.#scheduleTick();
+    this.#node.onChange(this.#desired.id);
+  }
+
+  #policy(): SupervisorPolicy {
+    const { startTimeout } = this.#desired;
+    const said = startTimeout > 0 ? startTimeout : START_TIMEOUT_UNSAID;
+    return { ...RULES, startTimeout: said, stopTimeout: this.#node.stopTimeout };
+  }
+
+  #scheduleTick(): void {
+    this.#cancelTick();
+    const due = wakeAt(this.#supervision.state);
+    if (due === undefined || this.#watch.signal.aborted) return;
+    const { clock } = this.#node;
+    this.#cancelTick = clock.after(millis(Math.max(0, due - clock.monotonic())), () => {
+      this.#dispatch({ kind: "tick" });
+    });
+  }
+
+  #run(effect: Effect): void {
+    switch (effect.kind) {
+      case "prepare":
+        void this.#prepare();
+        return;
+      case "launch":
+        this.#enqueue(() => this.#launch());
+        return;
+      case "abandon":
+        this.#work.abort();
+        return;
+      case "signal":
+        this.#enqueue(() => this.#signal(effect.signal));
+        return;
+      case "forget":
+        this.#enqueue(() => this.#forget());
+        return;
+      default:
+        assertNever(effect);
+    }
+  }
+
+  #enqueue(work: () => Promise<void>): void {
+    this.#queue = this.#queue.then(work).catch((error: unknown) => {
+      this.#node.logger.error(`replica ${this.#desired.id}: ${messageOf(error)}`);
+    });
+  }
+
+  async #prepare(): Promise<void> {
+    this.#work = new AbortController();
+    const { signal } = this.#work;
+    const onProgress = (progress: Extract<SupervisorEvent, { kind: "progressed" }>["progress"]): void => {
+      this.#dispatch({ kind: "progressed", progress });
+    };
+    const prepared = await this.#node.prepare(this.#desired, { onProgress, signal }).catch((error: unknown) => {
+      return { ok: false, error: { reason: messageOf(error), retry: true } } as const;
+    });
+    if (!prepared.ok) {
+      this.#dispatch({ kind: "prepareFailed", end: prepared.error });
+      return;
+    }
+    this.#prepared = prepared.value;
+    this.#engineLabel = `${prepared.value.engine.name} ${prepared.value.build.version}`;
+    this.#dispatch({ kind: "prepared" });
+  }
+
+  async #launch(): Promise<void> {
+    const prepared = this.#prepared;
+    if (prepared === undefined) return;
+    const order = {
+      ...{ replica: this.#desired, prepared, folder: this.#folder },
+      ...{ launchesBefore: this.#supervision.launches, signal: this.#work.signal },
+    };
+    const launched = await launch(order, this.#node);
+    if (!launched.ok) {
+      this.#dispatch({ kind: "spawnFailed", end: launched.error });
+      return;
+    }
+    const { process, endpoint } = launched.value.record;
+    this.#begin({ ...launched.value, engine: prepared.engine });
+    this.#dispatch({ kind: "spawned", process, endpoint });
+  }
+
+  #begin({
+    record,
+    engine,
+    exited,
+  }: Pick<Launched, "record"> & { engine: Engine; exited: Launched["exited"] | undefined }): void {
+    this.#current = { record, engine };
+    this.#engineLabel = `${record.engine.name} ${record.engine.version}`;
+    const events: WatchEvents = {
+      gone: (exit, leftovers) => {
+        this.#enqueue(() => this.#onGone(exit, leftovers));
+      },
+      notYet: (note) => {
+        this.#dispatch({ kind: "notYet", note });
+      },
+      proven: (capacity) => {
+        this.#amendRecord({ capacity });
+        this.#dispatch({ kind: "proven", capacity });
+      },
+      health: (answered) => {
+        this.#dispatch({ kind: answered ? "answered" : "unanswered" });
+      },
+    };
+    const phase = () => watchPhase(this.#supervision.state);
+    const { clock, healthInterval: interval } = this.#node;
+    void watchEngine({ record, engine, exited, phase }, events, { clock, interval, signal: this.#watch.signal });
+  }
+
+  async #onGone(exit: ExitReport, leftovers: boolean): Promise<void> {
+    const current = this.#current;
+    if (current === undefined) return;
+    const lastLines = await readTail(this.logPath, this.#node.logLines, current.record.logOffset);
+    const end = current.engine.explainExit(exit, lastLines, await machineCpuFlags());
+    this.#dispatch({ kind: "exited", end, lastLines, leftovers });
+  }
+
+  async #signal(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    if (this.#current !== undefined) await signalLaunch(this.#current.record, signal);
+  }
+
+  async #forget(): Promise<void> {
+    const { ports } = this.#node;
+    if (this.#current !== undefined) ports.release(this.#current.record.endpoint.port);
+    this.#current = undefined;
+    await removeLaunchRecord(this.#folder);
+  }
+
+  #amendRecord(change: Partial<Pick<LaunchRecord, "replica" | "capacity">>): void {
+    this.#enqueue(async () => {
+      if (this.#current === undefined) return;
+      const record = { ...this.#current.record, ...change };
+      this.#current = { ...this.#current, record };
+      await writeLaunchRecord(this.#folder, record);
+    });
+  }
+}
+
+function adoptedState(
+  { process, endpoint, capacity, replica }: ProcessRecord,
+  { clock }: NodeContext,
+): SupervisedState {
+  const now = clock.monotonic();
+  if (capacity !== undefined) return { kind: "ready", process, endpoint, capacity, since: now, unanswered: 0 };
+  const timeout = replica.startTimeout > 0 ? replica.startTimeout : START_TIMEOUT_UNSAID;
+  return { kind: "starting", process, endpoint, deadline: plus(now, timeout), note: "" };
+}
+
+const watchPhase = ({ kind }: SupervisedState): "starting" | "ready" | "stopping" =>
+  kind === "starting" || kind === "ready" ? kind : "stopping";
+
+function phaseOf({ kind }: SupervisedState): LocalReplica["phase"] {
+  if (kind === "stopped" || kind === "failed") return kind;
+  return kind === "abandoning" || kind === "stopping" ? "held" : "active";
+}
