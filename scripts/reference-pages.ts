@@ -1,3 +1,4 @@
+import { configReference, type SettingRow } from "../src/config/reference.ts";
 import { ERRORS } from "../src/core/errors.ts";
 import { REPLICA_TRAITS } from "../src/core/replica-state.ts";
 import { type Layer, LAYERS } from "./layers.js";
@@ -10,6 +11,7 @@ const LAYERS_END = "<!-- layers:end -->";
 /** Every page of docs/reference: path from the root of the repository → content. */
 export function pages(): Readonly<Record<string, string>> {
   return {
+    "docs/reference/config.md": page("Configuration", configuration()),
     "docs/reference/errors.md": page("Errors", errors()),
     "docs/reference/replica-states.md": page("The states of a replica", replicaStates()),
   };
@@ -30,6 +32,27 @@ const page = (title: string, body: string): string => `${HEADER}\n\n# ${title}\n
 const code = (text: string): string => `\`${text}\``;
 const codes = (texts: readonly string[]): string => texts.map(code).join(", ") || "–";
 const yes = (holds: boolean): string => (holds ? "yes" : "no");
+
+const FORMS = [
+  "The files are YAML 1.2. Durations: `5s`, `250ms`, `1m30s`, `2h`, `400d`. Sizes: `80GiB` (powers of 1024), `500MB` (powers of 1000).",
+  "In agent.yaml and server.yaml `${NAME}` and `${NAME:-default}` take environment variables, `$${` is a plain `${`, and a",
+  "secret may stand as `file:/path`. A listening address without a host takes the host of the default; port 0 takes a free",
+  "one. `--check` shows what is in force.",
+].join("\n");
+
+function configuration(): string {
+  const head = ["key", "type", "without it", "meaning"];
+  const sections = configReference().map(({ title, about, rows }) => {
+    const cells = rows.map(({ key, type, fallback, spelled, doc }: SettingRow) => [
+      code(key),
+      type,
+      spelled ? code(fallback) : fallback,
+      doc,
+    ]);
+    return `## ${title}\n\n${about}\n\n${markdownTable(head, cells)}`;
+  });
+  return [FORMS, ...sections].join("\n\n");
+}
 
 function errors(): string {
   const head = ["error", "HTTP status", "`error.type`", "`error.code`", "exit code", "meaning"];

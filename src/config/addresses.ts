@@ -94,5 +94,5 @@ export const webAddress = (phrase: string): Leaf<string> =>
 /** The error completes "KEY …". */
 export function parseWebAddress(raw: string, phrase: string): Result<string, string> {
   const fits = /^https?:\/\/[^\s]+$/i.test(raw) && URL.canParse(raw);
-  return fits ? ok(raw.replace(/\/+$/, "")) : err(`must be ${phrase}, but is ${show(raw)}`);
+  return fits ? ok(raw.replace(/(?<!\/)\/+$/, "")) : err(`must be ${phrase}, but is ${show(raw)}`);
 }

@@ -121,6 +121,6 @@ const HINTS: Partial<Readonly<Record<YAMLError["code"], string>>> = {
 function explain(error: YAMLError, at: At, line: string): Found {
   const said = error.message.charAt(0).toLowerCase() + error.message.slice(1);
   const message = error.code === "BLOCK_AS_IMPLICIT_KEY" ? "a key stands inside a value" : said;
-  const variable = /[[{,].*\$\{/.test(line);
+  const variable = /[[{,]/.test(line.split("${", 1)[0] ?? "") && line.includes("${");
   return problem(at, message, variable ? "put quotes around a value with ${…} in it" : (HINTS[error.code] ?? ""));
 }

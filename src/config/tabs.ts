@@ -13,7 +13,7 @@ export const tabProblem = (line: number, column: number): Found => ({
 });
 
 /** Each width is tried: how many spaces a tab stands for depends on the editor. */
-export const TAB_WIDTHS = [2, 4, 8, 1] as const;
+export const TAB_WIDTHS = [2, 4, 8, 1, 0] as const;
 
 /** The tabs in the indentation of the lines (counted from 1) become spaces. */
 export function withoutTabs(text: string, lines: ReadonlySet<number>, width: number): string {
