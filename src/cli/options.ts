@@ -3,7 +3,11 @@ import type { OptionSpec } from "./command.ts";
 
 /** Every command takes these. */
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
-  { flags: "--log-level <level>", doc: "how much to log on stderr (default: info)", choices: LOG_LEVELS },
+  {
+    flags: "--log-level <level>",
+    doc: "how much to log on stderr (default: info; warn for up and ctl)",
+    choices: LOG_LEVELS,
+  },
   {
     flags: "--log-format <format>",
     doc: "how to log (default: pretty on a terminal, json otherwise)",

@@ -11,6 +11,8 @@ export interface AdminTarget {
   readonly token: string | undefined;
   /** The authority to trust, in PEM. Without one: those that Node and the system trust. */
   readonly ca: string | undefined;
+  /** For calls that answer once; left out: {@link CALL_TIMEOUT_MS}. */
+  readonly timeoutMs?: number;
 }
 
 /** Called after each call with its method, how long it took and how it failed. */
@@ -34,7 +36,7 @@ export function connectAdmin(target: AdminTarget, watch?: CallWatcher): AdminCon
     baseUrl: target.server,
     sessionManager: session,
     nodeOptions: tls,
-    defaultTimeoutMs: CALL_TIMEOUT_MS,
+    defaultTimeoutMs: target.timeoutMs ?? CALL_TIMEOUT_MS,
     interceptors: [watching(watch), authorized(target.token)],
   });
   return {

@@ -29,11 +29,13 @@ export const apply: CommandSpec = {
     { line: "llmgw ctl apply -f qwen3.yaml --wait", doc: "apply a profile and wait until it answers" },
     { line: "cat profiles/*.yaml | llmgw ctl apply -f -", doc: "from stdin" },
   ],
-  run: (call) => withSession(call, (session) => applyFiles(call, session)),
+  run: async (call) => {
+    const manifests = await readManifests(call.flags.list("file"), call.io);
+    return withSession(call, (session) => applyManifests(call, session, manifests));
+  },
 };
 
-async function applyFiles(call: Call, { client }: Session): Promise<number> {
-  const manifests = await readManifests(call.flags.list("file"), call.io);
+async function applyManifests(call: Call, { client }: Session, manifests: readonly Manifest[]): Promise<number> {
   const { applied, problems } = await applyAll(client, manifests);
   if (problems.length === 0 || applied.length > 0) printApplied(call, applied);
   if (problems.length > 0) throw new LlmgwError("BAD_CONFIG", problems.join("\n"));

@@ -34,11 +34,15 @@ export const run: CommandSpec = {
       doc: "a file that lies on the nodes",
     },
   ],
-  run: (call) => withSession(call, (session) => runSource(call, session)),
+  run: async (call) => {
+    const manifest = manifestFor(call);
+    return withSession(call, (session) => runManifest(call, session, manifest));
+  },
 };
 
-async function runSource(call: Call, { client }: Session): Promise<number> {
-  const manifest = manifestFor(call);
+type NamedManifest = { readonly name: string } & Readonly<Record<string, unknown>>;
+
+async function runManifest(call: Call, { client }: Session, manifest: NamedManifest): Promise<number> {
   const { applied } = await client.apply({ manifest: JSON.stringify(manifest), fileName: "run" });
   if (!call.flags.given("detach")) await waitUntilReady(call, client, manifest.name);
   printApplied(call, applied);
@@ -48,7 +52,7 @@ async function runSource(call: Call, { client }: Session): Promise<number> {
   return 0;
 }
 
-function manifestFor({ args, flags }: Call): { readonly name: string } & Readonly<Record<string, unknown>> {
+function manifestFor({ args, flags }: Call): NamedManifest {
   const [source = ""] = args;
   const parsed = parseSource(source);
   if (!parsed.ok) throw new LlmgwError("BAD_REQUEST", `${parsed.error}.`);

@@ -72,18 +72,28 @@ export const wait: CommandSpec = {
     { line: "llmgw ctl wait node/gpu-a-01 --timeout 90s", doc: "until a node is back" },
     { line: "llmgw ctl wait profile/old --for deleted", doc: "until it is gone" },
   ],
-  run: (call) => withSession(call, (session) => waitFor(call, session)),
+  run: async (call) => {
+    const { kind, name } = target(call.args[0] ?? "");
+    const condition = conditionOf(kind, call.flags.textOr("for", "ready"));
+    timeoutOf(call);
+    return withSession(call, (session) => waitFor(call, session, { kind, name, condition }));
+  },
 };
 
-async function waitFor(call: Call, { client }: Session): Promise<number> {
-  const { kind, name } = target(call.args[0] ?? "");
-  const condition = conditionOf(kind, call.flags.textOr("for", "ready"));
+interface Awaited {
+  readonly kind: ObjectKind;
+  readonly name: string;
+  readonly condition: string;
+}
+
+async function waitFor(call: Call, { client }: Session, awaited: Awaited): Promise<number> {
+  const { kind, name, condition } = awaited;
   if (condition !== "deleted") {
     const known = await NAMES_OF[kind](client);
     if (!known.includes(name)) throw unknownName(kind, name, known);
   }
   if (kind === "profile" && condition === "ready") await waitUntilReady(call, client, name);
-  else await waitUntil(call, client, { kind, name, condition });
+  else await waitUntil(call, client, awaited);
   const output = outputOf(call);
   if (isDocument(output)) printDocument(call, output, { kind, name, condition, met: true });
   else call.io.stdout.write(`${kind}/${name} ${condition}\n`);
@@ -105,12 +115,6 @@ function conditionOf(kind: ObjectKind, condition: string): string {
   if (known.includes(condition)) return condition;
   const meant = didYouMean(condition, known);
   throw new LlmgwError("BAD_REQUEST", `A ${kind} is never "${condition}": wait for ${known.join(", ")}.${meant}`);
-}
-
-interface Awaited {
-  readonly kind: ObjectKind;
-  readonly name: string;
-  readonly condition: string;
 }
 
 async function waitUntil(call: Call, client: AdminClient, { kind, name, condition }: Awaited): Promise<void> {

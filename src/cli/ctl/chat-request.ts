@@ -1,0 +1,109 @@
+import { request as requestHttp, type IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+import { type ErrorCode, LlmgwError, messageOf } from "../../core/errors.ts";
+import { sseData } from "./sse-data.ts";
+
+export interface ChatTarget {
+  /** The router's base URL, with or without /v1. */
+  readonly routerUrl: string;
+  readonly ca: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface ChatMessage {
+  readonly role: "system" | "user" | "assistant";
+  readonly content: string;
+}
+
+export type ChatBody = Readonly<Record<string, unknown>> & {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+};
+
+/** The whole answer as the router gave it. */
+export async function chatOnce(target: ChatTarget, body: ChatBody): Promise<unknown> {
+  const response = await send(target, body);
+  return parse(await textOf(response), "the router's answer");
+}
+
+/** The pieces of the answer as they come. Throws when the stream ends without having said that it is complete. */
+export async function* chatStream(target: ChatTarget, body: ChatBody): AsyncGenerator<string, undefined> {
+  const response = await send(target, { ...body, stream: true });
+  for await (const data of sseData(response)) {
+    if (data === "[DONE]") return undefined;
+    const chunk = parse(data, "a piece of the stream") as ChatChunk;
+    if (chunk.error !== undefined)
+      throw new LlmgwError("ENGINE_BROKE_OFF", chunk.error.message ?? "The stream broke off.");
+    const piece = chunk.choices?.[0]?.delta?.content;
+    if (typeof piece === "string" && piece !== "") yield piece;
+  }
+  throw new LlmgwError("ENGINE_BROKE_OFF", "The answer broke off before its end.");
+}
+
+/** The part of a stream's chunk that matters here. */
+interface ChatChunk {
+  readonly error?: { readonly message?: string };
+  readonly choices?: readonly { readonly delta?: { readonly content?: unknown } }[];
+}
+
+function send({ routerUrl, ca, signal }: ChatTarget, body: ChatBody): Promise<IncomingMessage> {
+  const url = new URL(`${routerUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/chat/completions`);
+  const isSecure = url.protocol === "https:";
+  const text = JSON.stringify(body);
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+  return new Promise((resolve, reject) => {
+    const options = { method: "POST", headers, signal, ...(isSecure && ca !== undefined ? { ca } : {}) };
+    const request = (isSecure ? requestHttps : requestHttp)(url, options, (response) => {
+      if (response.statusCode === 200) resolve(response);
+      else refusal(response).then(reject, reject);
+    });
+    request.on("error", (error) => {
+      if (signal.aborted) reject(error);
+      else reject(new LlmgwError("UNREACHABLE", `The router at ${url.origin} cannot be reached: ${messageOf(error)}`));
+    });
+    request.end(text);
+  });
+}
+
+/** What each status means for a person who asked for a chat; `code` of the body is for programs. */
+const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
+  400: "BAD_REQUEST",
+  401: "UNAUTHENTICATED",
+  403: "FORBIDDEN",
+  404: "MODEL_NOT_FOUND",
+  502: "ENGINE_BROKE_OFF",
+  503: "MODEL_NOT_READY",
+  504: "ENGINE_TIMEOUT",
+};
+
+async function refusal(response: IncomingMessage): Promise<LlmgwError> {
+  const status = response.statusCode ?? 0;
+  const text = await textOf(response);
+  const said = readMessage(text) ?? `the router answered ${String(status)}: ${text.slice(0, 300)}`;
+  return new LlmgwError(BY_STATUS[status] ?? "FAILED", said);
+}
+
+function readMessage(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } };
+    return typeof error?.message === "string" ? error.message : undefined;
+  } catch {
+    // Not from the router itself, such as a proxy's page: the caller shows it as it is.
+    return undefined;
+  }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response as AsyncIterable<Uint8Array>) text += decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
+}
+
+function parse(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new LlmgwError("ENGINE_BROKE_OFF", `${what} is no JSON: ${text.slice(0, 200)}`, { cause: error });
+  }
+}

@@ -1,0 +1,43 @@
+import { isErrno } from "../platform/files.ts";
+import { reportFailure, wantsJson } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { dieWithLauncher } from "./launcher.ts";
+import { buildProgram, ParserExit } from "./program.ts";
+import { LlmgwError } from "../core/errors.ts";
+import { ROOT } from "./root.ts";
+
+/** Runs the command line, without the program's own name, and resolves with the exit code. */
+export async function main(argv: readonly string[]): Promise<number> {
+  dieWithLauncher();
+  endQuietlyWithoutReader();
+  const { env, stdin, stdout, stderr } = process;
+  return runCommand(argv, { env, stdin, stdout, stderr });
+}
+
+async function runCommand(argv: readonly string[], io: Io): Promise<number> {
+  let code = 0;
+  const program = buildProgram(ROOT, io, (ended) => {
+    code = ended;
+  });
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return code;
+  } catch (error) {
+    if (!(error instanceof ParserExit)) return reportFailure(error, io, wantsJson(argv));
+    if (error.kind === "done") return 0;
+    // The help that stands there already says more than a sentence could.
+    if (error.kind === "helpInsteadOfAnswer") return 2;
+    return reportFailure(new LlmgwError("BAD_REQUEST", error.message, { cause: error }), io, wantsJson(argv));
+  }
+}
+
+/** `llmgw … | head`: a reader that has seen enough is no failure. One that was found earlier keeps its exit code. */
+function endQuietlyWithoutReader(): void {
+  process.stdout.on("error", (error: Error) => {
+    if (!isErrno(error, "EPIPE")) throw error;
+    process.exit(process.exitCode ?? 0);
+  });
+  process.stderr.on("error", (error: Error) => {
+    if (!isErrno(error, "EPIPE")) throw error;
+  });
+}

@@ -1,0 +1,64 @@
+import type { ConfigProblem } from "../config/problem.ts";
+import { renderProblems } from "../config/problem.ts";
+import type { ConfigSource } from "../config/reader.ts";
+import { LlmgwError } from "../core/errors.ts";
+import { err, ok, type Result } from "../core/result.ts";
+import { readConfigFile, readSecretFile } from "../platform/config-file.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Call } from "./command.ts";
+
+/** How a role's configuration is read and shown. */
+export interface ConfigKind<C> {
+  readonly parse: (source: ConfigSource) => Result<C, readonly ConfigProblem[]>;
+  /** What is in force, as the file would spell it. */
+  readonly render: (config: C) => string;
+}
+
+/** Reads the file that --config names; the error names every problem of it, one a line. */
+export async function loadConfig<C>(call: Call, kind: ConfigKind<C>): Promise<Result<C, string>> {
+  const file = call.flags.textOr("config", "");
+  const text = await readConfigFile(file);
+  if (!text.ok) return err(`${text.error}.`);
+  const parsed = kind.parse({ text: text.value, file, env: call.io.env, readSecret: readSecretFile });
+  return parsed.ok ? ok(parsed.value) : err(renderProblems(parsed.error));
+}
+
+/** The configuration, or an end with exit code 2. */
+export async function requireConfig<C>(call: Call, kind: ConfigKind<C>): Promise<C> {
+  const loaded = await loadConfig(call, kind);
+  if (loaded.ok) return loaded.value;
+  throw new LlmgwError("BAD_CONFIG", `the configuration cannot be used:\n${loaded.error}`);
+}
+
+/** Re-reads the file after SIGHUP and logs what it would take to put it in force. */
+export async function logReload<C>(
+  call: Call,
+  kind: ConfigKind<C>,
+  running: { readonly config: C; readonly logger: Logger },
+): Promise<void> {
+  const { config, logger } = running;
+  const loaded = await loadConfig(call, kind);
+  if (!loaded.ok) {
+    logger.error(`SIGHUP: the new configuration cannot be used, the old one stays in force:\n${loaded.error}`);
+    return;
+  }
+  const changed = changedKeys(kind.render(config), kind.render(loaded.value));
+  if (changed.length === 0) logger.info("SIGHUP: the configuration has been read again and is the one in force");
+  else
+    logger.warn(
+      { keys: changed },
+      `SIGHUP: the configuration has changed; a restart is needed for: ${changed.join(", ")}`,
+    );
+}
+
+/** Top-level keys whose blocks differ in two configurations as they are rendered: one key a block, nothing indented less. */
+export function changedKeys(before: string, after: string): readonly string[] {
+  const [old, now] = [blocks(before), blocks(after)];
+  const keys = new Set([...old.keys(), ...now.keys()]);
+  return [...keys].filter((key) => old.get(key) !== now.get(key));
+}
+
+function blocks(yaml: string): ReadonlyMap<string, string> {
+  const found = yaml.split(/^(?=\S)/m).map((block): [string, string] => [block.slice(0, block.indexOf(":")), block]);
+  return new Map(found);
+}

@@ -1,0 +1,41 @@
+import { createLogger, type Logger } from "../platform/logger.ts";
+import type { Call } from "./command.ts";
+import { logSettings } from "./log-settings.ts";
+import { type ConfigKind, logReload, requireConfig } from "./role-config.ts";
+import { aborted, onHangup, stopSignal } from "./signals.ts";
+
+/** A role that has started: how it ends when it is told to, and the end that comes by itself. */
+export interface RunningRole {
+  stop(): Promise<void>;
+  /** Rejects when the role cannot go on. Left out: it goes on until it is told to stop. */
+  readonly done?: Promise<unknown>;
+}
+
+interface Role<C> {
+  readonly kind: ConfigKind<C>;
+  /** The paths whose default depends on where files go, filled in: for what is printed and for what is started. */
+  readonly placed: (config: C) => C;
+  readonly start: (config: C, logger: Logger) => Promise<RunningRole>;
+}
+
+/** Runs a role until it is told to stop; with --check only says what would be in force. */
+export async function runRole<C>(call: Call, { kind, placed, start }: Role<C>): Promise<number> {
+  const config = await requireConfig(call, kind);
+  if (call.flags.given("check")) {
+    call.io.stdout.write(kind.render(placed(config)));
+    return 0;
+  }
+  const { level, format } = logSettings(call, "info");
+  const logger = await createLogger(level, format);
+  const stop = stopSignal(call.io, (signal) => {
+    logger.info(`${signal}: stopping; a second one ends this at once`);
+  });
+  onHangup(() => {
+    void logReload(call, kind, { config, logger });
+  });
+  const role = await start(placed(config), logger);
+  await Promise.race([aborted(stop), ...(role.done === undefined ? [] : [role.done])]);
+  await role.stop();
+  logger.info("stopped");
+  return 0;
+}

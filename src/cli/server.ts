@@ -1,0 +1,33 @@
+import { join } from "node:path";
+import { parseServerConfig, renderServerConfig } from "../config/server.ts";
+import { pathsFor } from "../run/paths.ts";
+import type { CommandSpec } from "./command.ts";
+import { CHECK, CONFIG, DATA_DIR } from "./options.ts";
+import { placeOf } from "./place.ts";
+import { runRole } from "./role.ts";
+
+export const server: CommandSpec = {
+  name: "server",
+  summary: "run the control plane",
+  details: "It carries a router unless router.listen is empty. docs/reference/config.md lists every key of the file.",
+  options: [CONFIG, CHECK, DATA_DIR],
+  examples: [
+    { line: "llmgw server -c server.yaml", doc: "run it" },
+    {
+      line: "llmgw server -c server.yaml --check",
+      doc: "what would be in force? exit code 2 and every problem if the file is wrong",
+    },
+  ],
+  run: (call) => {
+    const dataDir = pathsFor(placeOf(call)).serverDir;
+    return runRole(call, {
+      kind: { parse: parseServerConfig, render: renderServerConfig },
+      placed: (config) => ({ ...config, store: config.store ?? { kind: "sqlite", path: join(dataDir, "server.db") } }),
+      start: async (config, logger) => {
+        // Loaded late: the commands that only talk to a control plane start faster without it.
+        const { startServer } = await import("../run/server.ts");
+        return startServer({ config, dataDir, logger });
+      },
+    });
+  },
+};

@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { messageOf } from "../core/errors.ts";
+import { err, ok, type Result } from "../core/result.ts";
+import { isErrno } from "./files.ts";
+
+/** The file as it lies on disk: what its bytes mean is for the reader to find out. The error is a whole sentence. */
+export async function readConfigFile(path: string): Promise<Result<Uint8Array, string>> {
+  try {
+    return ok(await readFile(path));
+  } catch (error) {
+    return err(whyUnreadable(path, error));
+  }
+}
+
+/** A secret that a configuration names as `file:/path`, without the line break that editors leave at the end. */
+export function readSecretFile(path: string): Result<string, string> {
+  try {
+    return ok(readFileSync(path, "utf8").replace(/\r?\n$/, ""));
+  } catch (error) {
+    return err(whyUnreadable(path, error));
+  }
+}
+
+function whyUnreadable(path: string, error: unknown): string {
+  if (isErrno(error, "ENOENT")) return `there is no file ${path}`;
+  if (isErrno(error, "EACCES", "EPERM")) return `${path} may not be read by this user`;
+  if (isErrno(error, "EISDIR")) return `${path} is a folder`;
+  return `${path} cannot be read: ${messageOf(error)}`;
+}
