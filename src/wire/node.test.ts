@@ -37,7 +37,7 @@ const cases = [
     liveness: "unreachable",
     problems: ["disk full"],
     state: "unreachable",
-    reasons: ["its agent is silent; its engines go on serving", "disk full"],
+    reasons: ["nothing is heard from its agent; its engines go on serving", "disk full"],
   },
   {
     name: "silent for too long",

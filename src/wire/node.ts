@@ -8,7 +8,7 @@ import { toText, toTimestamp } from "./scalar.ts";
 const REASON_OF_STATE: Readonly<Record<NodeState, readonly string[]>> = {
   ready: [],
   degraded: [],
-  unreachable: ["its agent is silent; its engines go on serving"],
+  unreachable: ["nothing is heard from its agent; its engines go on serving"],
   lost: ["its agent has been silent for so long that its replicas are given up"],
 };
 
