@@ -30,7 +30,8 @@ export function checkTree<S extends z.ZodType>(
   circumstances: Circumstances,
 ): { readonly value: Loose<z.output<S>>; readonly found: readonly Found[] } {
   const check: Check = { ...circumstances, root: schema, tree, found: [] };
-  const value = read(schema, { tree, path: [] }, check);
+  // A file that is no map at all has told nothing yet.
+  const value = read(schema, { tree, path: [] }, check) ?? {};
   return { value: value as Loose<z.output<S>>, found: check.found };
 }
 
