@@ -27,7 +27,7 @@ export interface Violation {
 }
 
 /** Rules see what could be read, so that they speak up although something else is wrong. */
-export type Rules<S extends z.ZodType> = (value: Loose<z.output<S>>) => readonly Violation[];
+type Rules<S extends z.ZodType> = (value: Loose<z.output<S>>) => readonly Violation[];
 
 export interface ReadDocument<S extends z.ZodType> {
   readonly value: Loose<z.output<S>>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** What holds when a key is not written. */
-export type Presence =
+type Presence =
   | { readonly kind: "required" }
   | { readonly kind: "optional" }
   /** As the file would spell it. */
