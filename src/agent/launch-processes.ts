@@ -1,7 +1,7 @@
 import { messageOf } from "../core/errors.ts";
 import { millis } from "../core/ids.ts";
 import { type Clock, pause } from "../platform/clock.ts";
-import { findByEnvironment, listProcesses, lookAtProcess, type ProcessStat } from "../platform/proc.ts";
+import { findByEnvironment, hasEnded, listProcesses, lookAtProcess, type ProcessStat } from "../platform/proc.ts";
 import { signalGroup, signalProcess } from "../platform/process.ts";
 import type { ProcessFinding } from "../reconcile/adopt.ts";
 import type { ProcessRef } from "../reconcile/supervision.ts";
@@ -20,7 +20,7 @@ export interface LaunchIdentity {
 export async function lookAtLaunch(process: ProcessRef): Promise<ProcessFinding> {
   const look = await lookAtProcess(process.pid);
   if (look.kind !== "there") return look;
-  if (look.stat.state === "Z") return { kind: "zombie" };
+  if (hasEnded(look.stat)) return { kind: "zombie" };
   return { kind: "alive", process: { pid: look.stat.pid, startTicks: look.stat.startTicks } };
 }
 
@@ -41,7 +41,7 @@ export async function findLaunch(launchId: string): Promise<ProcessFinding> {
  * that left the group. The group counts only while its number cannot belong to somebody else.
  */
 export async function livingProcesses({ launchId, process }: LaunchIdentity): Promise<readonly ProcessStat[]> {
-  const all = (await listProcesses()).filter(({ state }) => state !== "Z");
+  const all = (await listProcesses()).filter((stat) => !hasEnded(stat));
   const leader = all.find(({ pid }) => pid === process.pid);
   const isReused = leader !== undefined && leader.startTicks !== process.startTicks;
   const grouped = isReused ? [] : all.filter((stat) => stat.group === process.pid || stat.session === process.pid);

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { err, ok, type Result } from "../core/result.ts";
 import { isErrno } from "./files.ts";
-import { lookAtProcess, readBootId } from "./proc.ts";
+import { hasEnded, lookAtProcess, readBootId } from "./proc.ts";
 
 /** Held until released, or until the process that took it is proven to be gone. */
 export interface Lock {
@@ -119,7 +119,7 @@ async function isAlive(owner: Owner): Promise<boolean> {
   const look = await lookAtProcess(owner.pid);
   // Unknown is not gone: without /proc a signal that is never delivered still tells whether somebody is there.
   if (look.kind === "unknown") return answersSignal(owner.pid);
-  return look.kind === "there" && look.stat.state !== "Z" && look.stat.startTicks === owner.startTicks;
+  return look.kind === "there" && !hasEnded(look.stat) && look.stat.startTicks === owner.startTicks;
 }
 
 function answersSignal(pid: number): boolean {

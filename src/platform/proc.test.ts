@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { findByEnvironment, lookAtProcess, parseProcessStat, readBootId } from "./proc.ts";
+import { findByEnvironment, hasEnded, lookAtProcess, parseProcessStat, readBootId } from "./proc.ts";
 
 const line = (name: string): string =>
   `4242 (${name}) S 1 4242 4241 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 1000 200 18446744073709551615 0 0\n`;
@@ -16,6 +16,7 @@ describe("parseProcessStat", () => {
         state: "S",
         group: 4242,
         session: 4241,
+        threads: 1,
         startTicks: 987_654,
       });
     },
@@ -35,6 +36,15 @@ describe("parseProcessStat", () => {
       }),
     );
   });
+});
+
+test.each([
+  { name: "one that runs", state: "R", threads: 1, ended: false },
+  { name: "one that waits for a device", state: "D", threads: 1, ended: false },
+  { name: "one whose end nobody has asked for yet", state: "Z", threads: 1, ended: true },
+  { name: "one whose first thread has ended, but not the others", state: "Z", threads: 7, ended: false },
+])("$name", ({ state, threads, ended }) => {
+  expect(hasEnded({ pid: 1, group: 1, session: 1, startTicks: 1, state, threads })).toBe(ended);
 });
 
 describe("real processes", () => {

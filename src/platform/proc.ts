@@ -9,6 +9,7 @@ export interface ProcessStat {
   readonly state: string;
   readonly group: number;
   readonly session: number;
+  readonly threads: number;
   /** Clock ticks between boot and its start; with pid and boot it names one process for ever. */
   readonly startTicks: number;
 }
@@ -18,6 +19,12 @@ export type ProcessLook =
   | { readonly kind: "gone" }
   /** Not to be taken for gone. */
   | { readonly kind: "unknown"; readonly why: string };
+
+/**
+ * Whether nothing of the process runs any more, although its number is still taken. Of a process with threads the first
+ * may have ended while others still run, or still give back memory and ports: that one has not.
+ */
+export const hasEnded = ({ state, threads }: ProcessStat): boolean => state === "X" || (state === "Z" && threads <= 1);
 
 /** Undefined for anything but a line of /proc/<pid>/stat. */
 export function parseProcessStat(text: string): ProcessStat | undefined {
@@ -32,9 +39,10 @@ export function parseProcessStat(text: string): ProcessStat | undefined {
     state: fields[0] ?? "",
     group: field(5),
     session: field(6),
+    threads: field(20),
     startTicks: field(22),
   };
-  const numbers = [stat.pid, stat.group, stat.session, stat.startTicks];
+  const numbers = [stat.pid, stat.group, stat.session, stat.threads, stat.startTicks];
   return numbers.every(Number.isSafeInteger) && stat.state.length === 1 ? stat : undefined;
 }
 
@@ -80,12 +88,12 @@ export async function listProcesses(): Promise<readonly ProcessStat[]> {
 }
 
 /**
- * The processes whose environment holds `NAME=value`, zombies left out. Only those of this user can be asked (root can ask
+ * The processes whose environment holds `NAME=value`, what has ended left out. Only those of this user can be asked (root can ask
  * all), which is enough: nobody else started ours.
  */
 export async function findByEnvironment(name: string, value: string): Promise<readonly ProcessStat[]> {
   const wanted = `${name}=${value}`;
-  const alive = (await listProcesses()).filter((stat) => stat.state !== "Z");
+  const alive = (await listProcesses()).filter((stat) => !hasEnded(stat));
   const carries = await Promise.all(
     alive.map(async ({ pid }) => {
       const environment = await lookAtProcFile(`${String(pid)}/environ`);

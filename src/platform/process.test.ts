@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { listProcesses, lookAtProcess } from "./proc.ts";
+import { hasEnded, listProcesses, lookAtProcess } from "./proc.ts";
 import { signalGroup, spawnDetached } from "./process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "llmgw-process-"));
@@ -21,7 +21,7 @@ test("leads a session and a group of its own, and both outputs are in the file",
   expect(signalGroup(pid, "SIGKILL")).toBe(true);
   expect(await exited).toEqual({ code: null, signal: "SIGKILL" });
   // Where nobody asks for the end of orphans, they stay as zombies: nothing that lives is left either way.
-  const alive = async () => (await listProcesses()).filter(({ group, state }) => group === pid && state !== "Z");
+  const alive = async () => (await listProcesses()).filter((stat) => stat.group === pid && !hasEnded(stat));
   await expect.poll(alive).toEqual([]);
 });
 
