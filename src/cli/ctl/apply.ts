@@ -1,9 +1,9 @@
+import { parseManifest } from "../../config/manifest.ts";
+import { renderProblems } from "../../config/problem.ts";
 import { create } from "@bufbuild/protobuf";
 import { LlmgwError } from "../../core/errors.ts";
 import { type Applied, ApplyResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
-import type { AdminClient } from "../../run/client.ts";
 import type { Call, CommandSpec } from "../command.ts";
-import { failureOf } from "../failure.ts";
 import { OUTPUT, TIMEOUT } from "../options.ts";
 import { type Manifest, readManifests } from "./manifests.ts";
 import { isDocument, outputOf, plain, printDocument } from "./output.ts";
@@ -13,7 +13,7 @@ import { waitUntilReady } from "./wait-ready.ts";
 export const apply: CommandSpec = {
   name: "apply",
   summary: "make what is to run be what the files say",
-  details: "A file whose documents are not all right changes nothing, and every problem in it is named.",
+  details: "When one document is wrong nothing is changed, and every problem of every file is named.",
   options: [
     {
       flags: "-f, --file <file>",
@@ -31,14 +31,17 @@ export const apply: CommandSpec = {
   ],
   run: async (call) => {
     const manifests = await readManifests(call.flags.list("file"), call.io);
+    refuseWrongOnes(manifests);
     return withSession(call, (session) => applyManifests(call, session, manifests));
   },
 };
 
 async function applyManifests(call: Call, { client }: Session, manifests: readonly Manifest[]): Promise<number> {
-  const { applied, problems } = await applyAll(client, manifests);
-  if (problems.length === 0 || applied.length > 0) printApplied(call, applied);
-  if (problems.length > 0) throw new LlmgwError("BAD_CONFIG", problems.join("\n"));
+  const applied: Applied[] = [];
+  for (const { fileName, text } of manifests) {
+    applied.push(...(await client.apply({ manifest: text, fileName })).applied);
+  }
+  printApplied(call, applied);
   if (call.flags.given("wait")) {
     for (const { kind, name } of applied) {
       if (kind === "Profile") await waitUntilReady(call, client, name);
@@ -47,23 +50,13 @@ async function applyManifests(call: Call, { client }: Session, manifests: readon
   return 0;
 }
 
-/** Goes on after a file that was refused, so that one run names the problems of all. Any other failure ends it. */
-async function applyAll(
-  client: AdminClient,
-  manifests: readonly Manifest[],
-): Promise<{ readonly applied: readonly Applied[]; readonly problems: readonly string[] }> {
-  const applied: Applied[] = [];
-  const problems: string[] = [];
-  for (const { fileName, text } of manifests) {
-    try {
-      applied.push(...(await client.apply({ manifest: text, fileName })).applied);
-    } catch (error) {
-      const failure = failureOf(error);
-      if (failure.code !== "BAD_CONFIG") throw error;
-      problems.push(failure.message);
-    }
-  }
-  return { applied, problems };
+/** Before anything is sent, so that one run names the problems of every file and a wrong one changes nothing. */
+function refuseWrongOnes(manifests: readonly Manifest[]): void {
+  const problems = manifests.flatMap(({ fileName, text }) => {
+    const parsed = parseManifest(text, fileName);
+    return parsed.ok ? [] : [renderProblems(parsed.error)];
+  });
+  if (problems.length > 0) throw new LlmgwError("BAD_CONFIG", `Nothing was applied:\n${problems.join("\n")}`);
 }
 
 export function printApplied(call: Call, applied: readonly Applied[]): void {
