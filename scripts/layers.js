@@ -32,6 +32,13 @@ export const LAYERS = [
     why: "the machine: processes, files, sockets, clock",
   },
   {
+    folder: "pki",
+    pure: false,
+    imports: ["core", "platform"],
+    packages: ["@peculiar/x509", "reflect-metadata"],
+    why: "certificates: made, read, judged",
+  },
+  {
     folder: "store",
     pure: false,
     imports: ["core"],
@@ -41,7 +48,7 @@ export const LAYERS = [
   {
     folder: "control",
     pure: false,
-    imports: ["core", "scheduler", "routing", "reconcile", "engines", "wire", "config", "platform", "store"],
+    imports: ["core", "scheduler", "routing", "reconcile", "engines", "wire", "config", "platform", "pki", "store"],
     packages: ["@connectrpc/connect", "@bufbuild/protobuf", "prom-client"],
     why: "the control plane",
   },
@@ -55,14 +62,14 @@ export const LAYERS = [
   {
     folder: "agent",
     pure: false,
-    imports: ["core", "reconcile", "engines", "wire", "config", "platform"],
+    imports: ["core", "reconcile", "engines", "wire", "config", "platform", "pki"],
     packages: ["@connectrpc/connect", "@bufbuild/protobuf", "prom-client"],
     why: "a node's hands",
   },
   {
     folder: "cli",
     pure: false,
-    imports: ["core", "wire", "config", "platform", "run"],
+    imports: ["core", "wire", "config", "platform", "pki", "run"],
     packages: ["commander", "@connectrpc/connect", "@bufbuild/protobuf", "picocolors", "yaml"],
     why: "a person's hands",
   },
@@ -78,6 +85,7 @@ export const LAYERS = [
       "wire",
       "config",
       "platform",
+      "pki",
       "store",
       "control",
       "router",
