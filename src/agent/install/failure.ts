@@ -1,4 +1,6 @@
+import { messageOf } from "../../core/errors.ts";
 import type { FetchFailure } from "../../platform/fetch/download.ts";
+import { isErrno } from "../../platform/files.ts";
 import type { UnpackFailure } from "../../platform/unpack.ts";
 
 /** Whether trying again by itself could help; what needs a person or a change is not tried again. */
@@ -51,9 +53,18 @@ const OF_FETCH: Readonly<Record<FetchFailure["kind"], InstallFailureKind>> = {
 export const fetchFailed = ({ kind, message }: FetchFailure): InstallFailure => failed(OF_FETCH[kind], message);
 export const unpackFailed = ({ kind, message }: UnpackFailure): InstallFailure => failed(kind, message);
 
-/** One failure out of those of several sources, each already said to be whose. */
+/** What the file system's no means. Anything else that was thrown is a bug, and thrown on. */
+export function fileSystemFailed(thrown: unknown, folder: string): InstallFailure {
+  if (isErrno(thrown, "ENOSPC", "EDQUOT")) return failed("no-space", `the disk that holds ${folder} is full`);
+  if (isErrno(thrown, "EACCES", "EPERM", "EROFS", "EIO", "ENOTDIR", "EEXIST", "ELOOP", "ENAMETOOLONG")) {
+    return failed("refused", `engines cannot be installed in ${folder}: ${messageOf(thrown)}`);
+  }
+  throw thrown;
+}
+
+/** One failure out of several, the first being that of what was wished for. */
 export function allFailed(engine: string, failures: readonly InstallFailure[]): InstallFailure {
   const message = `${engine} cannot be installed: ${failures.map((failure) => failure.message).join("; ")}`;
-  const first = failures.find((failure) => failure.retry) ?? failures.at(-1);
+  const first = failures.find((failure) => failure.retry) ?? failures[0];
   return failed(first?.kind ?? "no-build", message);
 }

@@ -8,7 +8,7 @@ import { glibcVersion } from "../../platform/libc.ts";
 import { fetchBuild } from "./archives.ts";
 import type { InstallContext, InstallRequest } from "./context.ts";
 import { fetchDebian } from "./debian.ts";
-import { allFailed, failed, type InstallFailure } from "./failure.ts";
+import { allFailed, failed, fileSystemFailed, type InstallFailure } from "./failure.ts";
 import { provideLibraries } from "./libraries.ts";
 import { listGithub, listMirror } from "./listings.ts";
 import { commitStaging, openStaging, sweepStaging } from "./staging.ts";
@@ -28,6 +28,14 @@ type Outcome = Result<EngineBuild, InstallFailure>;
  * cannot be reached, Debian's stands in.
  */
 export async function install(context: InstallContext, wanted: Wanted, request: InstallRequest): Promise<Outcome> {
+  try {
+    return await installFrom(context, wanted, request);
+  } catch (thrown) {
+    return err(fileSystemFailed(thrown, context.folder));
+  }
+}
+
+async function installFrom(context: InstallContext, wanted: Wanted, request: InstallRequest): Promise<Outcome> {
   await makeFolder(context.folder);
   await sweepStaging(context.folder);
   if (wanted.source === "debian") return await fromDebian(context, wanted, request);

@@ -23,15 +23,15 @@ export function createSharing<T>(): (
 ) => Promise<Result<T, InstallFailure>> {
   const flights = new Map<string, Flight<T>>();
   return (key, request, work) => {
+    if (request.signal.aborted) return Promise.resolve(err(ABORTED));
     const flight = flights.get(key) ?? begin(work);
     flights.set(key, flight);
-    void flight.result.finally(() => {
+    // The next to ask begins anew, and does not get the end of what is being aborted.
+    const forget = (): void => {
       if (flights.get(key) === flight) flights.delete(key);
-    });
-    return join(flight, request, () => {
-      // The next to ask begins anew, and does not get the end of what is being aborted.
-      if (flights.get(key) === flight) flights.delete(key);
-    });
+    };
+    flight.result.then(forget, forget);
+    return join(flight, request, forget);
   };
 }
 
@@ -53,7 +53,6 @@ async function join<T>(
   request: InstallRequest,
   onEmpty: () => void,
 ): Promise<Result<T, InstallFailure>> {
-  if (request.signal.aborted) return err(ABORTED);
   flight.passengers.add(request);
   if (flight.last !== undefined) request.onProgress(flight.last);
   const left = Promise.withResolvers<Result<T, InstallFailure>>();

@@ -8,7 +8,7 @@ import { removeIfThere, writeFileAtomic } from "../../platform/files.ts";
 import { isExecutableFile, makeFolder } from "../../platform/folders.ts";
 import { freeLoopbackPort } from "../../platform/free-port.ts";
 import { type NotStarted, type RunOutcome, runProgram } from "../../platform/run.ts";
-import { askEngine } from "./ask-engine.ts";
+import { askEngine } from "../probe.ts";
 import { machineCpuFlags } from "./probe.ts";
 
 export interface Trial {
@@ -23,6 +23,7 @@ export interface Trial {
 }
 
 const DEADLINE = millis(120_000);
+const ANSWER_TIMEOUT = millis(60_000);
 const POLL = millis(50);
 /** A free port may be taken by another before the engine has it. */
 const PORT_TRIES = 3;
@@ -105,11 +106,13 @@ async function serve({ trial, port, apiKey, serves, stop }: Serving): Promise<Re
   const { engine, clock } = trial;
   const deadline = plus(clock.monotonic(), DEADLINE);
   const address = { host: "127.0.0.1", port, apiKey };
+  const limits = { timeout: ANSWER_TIMEOUT, signal: stop };
   while (clock.monotonic() < deadline && !stop.aborted) {
-    const health = await askEngine(address, engine.healthRequest());
-    if (health?.status === 200) {
-      const proof = await askEngine(address, engine.proofRequest({ args: [], serves }));
-      return proof === undefined ? err("it broke off its first request") : engine.checkProof(proof.status, proof.body);
+    const health = await askEngine(address, engine.healthRequest(), limits);
+    if (health.ok && health.value.status === 200) {
+      const proof = await askEngine(address, engine.proofRequest({ args: [], serves }), limits);
+      if (!proof.ok) return err(`it broke off its first request: ${proof.error}`);
+      return engine.checkProof(proof.value.status, proof.value.body);
     }
     await pause(clock, POLL, stop);
   }
