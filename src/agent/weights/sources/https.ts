@@ -1,0 +1,39 @@
+import { fingerprint } from "../../../core/fingerprint.ts";
+import { ok } from "../../../core/result.ts";
+import type { ModelSource } from "../../../core/source.ts";
+import { fromFetch } from "../failure.ts";
+import { shardsOf } from "../offer.ts";
+import { slug, type WeightSource } from "./source.ts";
+
+/** One file at an address; of a shard, all shards at their addresses beside it. No token is sent anywhere. */
+export const httpsSource: WeightSource<ModelSource & { kind: "https" }> = {
+  describe({ url, file }, { downloader }) {
+    const files = shardsOf(file).map((name) => ({ name, bytes: 0, sha256: undefined }));
+    return Promise.resolve(
+      ok({
+        kind: "remote",
+        folder: `https--${slug(new URL(url).hostname)}--${slug(file)}--${fingerprint(url)}`,
+        files,
+        async fetch({ name }, { target, sha256, signal, onProgress }) {
+          const pin = sha256 === undefined ? {} : { sha256 };
+          const outcome = await downloader.file({ url: beside(url, name), target, signal, onProgress, ...pin });
+          if (!outcome.ok) return { ok: false, error: fromFetch(shown(url), outcome.error) };
+          return ok({ bytes: outcome.value.bytes, sha256: outcome.value.sha256 });
+        },
+        settle: () => Promise.resolve(),
+      }),
+    );
+  },
+};
+
+function beside(url: string, name: string): string {
+  const other = new URL(url);
+  const parts = other.pathname.split("/");
+  // Kept as it was written where it is the very file: servers differ in what they take for the same address.
+  if (decodeURIComponent(parts.at(-1) ?? "") === name) return url;
+  other.pathname = [...parts.slice(0, -1), encodeURIComponent(name)].join("/");
+  return other.href;
+}
+
+/** The query may carry a signature. */
+const shown = (url: string): string => url.replace(/[?#].*$/s, "");

@@ -1,0 +1,138 @@
+import { compareVersions, isPrerelease, parseVersion, type WheelVersion } from "./wheel-version.ts";
+
+/** What asks an index for its newer form and takes the older. */
+export const INDEX_ACCEPT =
+  "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1";
+
+/** A file that an index offers for a project. */
+export interface IndexFile {
+  readonly name: string;
+  readonly url: string;
+  /** Hex; undefined when the index has none. */
+  readonly sha256: string | undefined;
+  /** 0 when the index does not say. */
+  readonly bytes: number;
+  readonly isYanked: boolean;
+}
+
+/** Names are the same whatever their case and whichever of -, _ and . they use. */
+export const normalisedName = (project: string): string => project.toLowerCase().replace(/[-_.]+/g, "-");
+
+/** Reads a project's page in either form; undefined when it is neither. `base` is the address it came from. */
+export function parseIndexPage(body: string, contentType: string, base: string): readonly IndexFile[] | undefined {
+  return /json/i.test(contentType) ? parseJsonPage(body, base) : parseHtmlPage(body, base);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+const asObject = (value: unknown): Fields | undefined =>
+  typeof value === "object" && value !== null ? (value as Fields) : undefined;
+
+function parseJsonPage(body: string, base: string): readonly IndexFile[] | undefined {
+  const raw = asObject(parseJson(body));
+  return Array.isArray(raw?.["files"]) ? raw["files"].flatMap((file) => jsonFile(asObject(file), base)) : undefined;
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function jsonFile(file: Fields | undefined, base: string): readonly IndexFile[] {
+  const [name, link] = [file?.["filename"], file?.["url"]];
+  if (typeof name !== "string" || typeof link !== "string") return [];
+  const url = URL.parse(link, base);
+  if (url === null) return [];
+  const hash = asObject(file?.["hashes"])?.["sha256"];
+  const [size, yanked] = [file?.["size"], file?.["yanked"]];
+  return [
+    {
+      name,
+      url: withoutFragment(url),
+      sha256: typeof hash === "string" ? asSha256(hash) : undefined,
+      bytes: typeof size === "number" ? size : 0,
+      isYanked: yanked === true || typeof yanked === "string",
+    },
+  ];
+}
+
+const ANCHOR = /<a\s([^>]*)>([^<]*)<\/a>/gi;
+
+function parseHtmlPage(body: string, base: string): readonly IndexFile[] | undefined {
+  if (!/<(html|a)\b/i.test(body)) return undefined;
+  const root = attribute(/<base\s([^>]*)>/i.exec(body)?.[1] ?? "", "href");
+  const from = root === undefined ? base : (URL.parse(root, base)?.href ?? base);
+  return [...body.matchAll(ANCHOR)].flatMap(([, attributes = "", text = ""]) => {
+    const url = URL.parse(attribute(attributes, "href") ?? "", from);
+    if (url === null) return [];
+    return [
+      {
+        name: unescaped(text.trim()),
+        url: withoutFragment(url),
+        sha256: asSha256(/(?:^#|&)sha256=([0-9a-f]+)/i.exec(url.hash)?.[1]),
+        bytes: 0,
+        isYanked: /\bdata-yanked\b/i.test(attributes),
+      },
+    ];
+  });
+}
+
+function attribute(attributes: string, name: string): string | undefined {
+  const [, double, single] = new RegExp(`\\b${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`, "i").exec(attributes) ?? [];
+  const value = double ?? single;
+  return value === undefined ? undefined : unescaped(value);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+const unescaped = (text: string): string =>
+  text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? "");
+
+const withoutFragment = (url: URL): string => url.href.replace(/#.*$/s, "");
+
+const asSha256 = (text: string | undefined): string | undefined =>
+  text !== undefined && /^[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : undefined;
+
+export interface Wheel extends IndexFile {
+  readonly version: string;
+}
+
+/**
+ * The wheel to take: of a pinned version, or of the newest that is final and not withdrawn (then of the newest
+ * pre-release). Only wheels for any platform count: what is wanted of them is data.
+ */
+export function chooseWheel(
+  files: readonly IndexFile[],
+  project: string,
+  pinned: string | undefined,
+): Wheel | undefined {
+  const wheels = files.flatMap((file) => portableWheel(file, project));
+  const wanted = pinned === undefined ? undefined : parseVersion(pinned);
+  if (pinned !== undefined && wanted === undefined) return undefined;
+  const candidates = wheels.filter(({ parsed, wheel }) =>
+    wanted === undefined ? !wheel.isYanked : compareVersions(parsed, wanted) === 0,
+  );
+  const final = candidates.filter(({ parsed }) => !isPrerelease(parsed));
+  return newest(final) ?? newest(candidates);
+}
+
+interface Parsed {
+  readonly wheel: Wheel;
+  readonly parsed: WheelVersion;
+}
+
+const newest = (all: readonly Parsed[]): Wheel | undefined =>
+  all.toSorted((a, b) => compareVersions(b.parsed, a.parsed))[0]?.wheel;
+
+/** NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM.whl */
+function portableWheel(file: IndexFile, project: string): readonly Parsed[] {
+  const parts = file.name.replace(/\.whl$/, "").split("-");
+  if (!file.name.endsWith(".whl") || file.name.includes("/") || parts.length < 5 || parts.length > 6) return [];
+  const [name = "", version = ""] = parts;
+  const parsed = parseVersion(version);
+  const isOurs = normalisedName(name) === normalisedName(project);
+  const isPortable =
+    parts.at(-1)?.split(".").includes("any") === true && parts.at(-2)?.split(".").includes("none") === true;
+  return parsed !== undefined && isOurs && isPortable ? [{ wheel: { ...file, version }, parsed }] : [];
+}
