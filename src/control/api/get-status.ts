@@ -1,0 +1,38 @@
+import { create } from "@bufbuild/protobuf";
+import { nodeState } from "../../core/node.ts";
+import { REPLICA_TRAITS } from "../../core/replica-state.ts";
+import { VERSION } from "../../core/version.ts";
+import type { Snapshot } from "../../store/store.ts";
+import { type GetStatusResponse, GetStatusResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import { toText, toTimestamp } from "../../wire/scalar.ts";
+import { attention } from "../attention.ts";
+import type { ControlPlane } from "../control-plane.ts";
+
+export function getStatus({ loop, routers, startedAt, routerUrl }: ControlPlane): GetStatusResponse {
+  const { snapshot, liveness } = loop;
+  const { nodes, replicas, profiles, serverId } = snapshot;
+  return create(GetStatusResponseSchema, {
+    serverId,
+    serverVersion: VERSION,
+    startedAt: toTimestamp(startedAt),
+    attention: attention(snapshot, liveness).map(toText),
+    nodes: counts(nodes.map(nodeState)),
+    replicas: counts(replicas.map(({ state }) => state.kind)),
+    gpus: nodes.reduce((sum, { inventory }) => sum + inventory.gpus.length, 0),
+    gpusInUse: gpusInUse(snapshot),
+    profiles: profiles.length,
+    requestsInFlight: replicas.reduce((sum, { id }) => sum + routers.inFlight(id), 0),
+    routerUrl: routerUrl(),
+  });
+}
+
+function gpusInUse({ replicas }: Snapshot): number {
+  const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
+  return new Set(holding.flatMap(({ placement }) => placement?.gpus ?? [])).size;
+}
+
+/** How often each word is there. */
+function counts(words: readonly string[]): Record<string, number> {
+  const grouped = [...Map.groupBy(words, (word) => word)];
+  return Object.fromEntries(grouped.map(([word, all]) => [word, all.length]));
+}

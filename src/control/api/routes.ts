@@ -1,0 +1,59 @@
+import type { ConnectRouter } from "@connectrpc/connect";
+import { AdminService } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import { AgentService } from "../../wire/gen/llmgw/v1/agent_pb.js";
+import { RouterService } from "../../wire/gen/llmgw/v1/router_pb.js";
+import { adminGate } from "../authorise.ts";
+import type { ControlPlane } from "../control-plane.ts";
+import { agentSession } from "../sessions/agent-session.ts";
+import { apply } from "./apply.ts";
+import { remove } from "./delete.ts";
+import { getStatus } from "./get-status.ts";
+import { listEvents } from "./list-events.ts";
+import { listModels } from "./list-models.ts";
+import { listNodes } from "./list-nodes.ts";
+import { listProfiles } from "./list-profiles.ts";
+import { listReplicas } from "./list-replicas.ts";
+import { logs } from "./logs.ts";
+
+/** Everything that the control plane's port serves. */
+export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
+  const requestGate = adminGate(plane.adminToken);
+  router.service(
+    AdminService,
+    {
+      getStatus: () => getStatus(plane),
+      listNodes: (request) => listNodes(plane, request),
+      listProfiles: (request) => listProfiles(plane, request),
+      listReplicas: (request) => listReplicas(plane, request),
+      listModels: () => listModels(plane),
+      listEvents: (request) => listEvents(plane, request),
+      apply: (request) => apply(plane, request),
+      delete: (request) => remove(plane, request),
+      logs: (request, context) => logs(plane, request, context),
+    },
+    { requestGate },
+  );
+  router.service(AgentService, {
+    session: (requests, context) => agentSession(sessionOptions(plane), requests, context),
+  });
+  // The table holds the engines' keys: nobody gets it who may not do everything.
+  router.service(
+    RouterService,
+    { session: (requests, context) => plane.routers.session(requests, context) },
+    { requestGate },
+  );
+}
+
+/** For the router in this process. */
+export function innerRoutes(router: ConnectRouter, { routers }: Pick<ControlPlane, "routers">): void {
+  router.service(RouterService, { session: (requests, context) => routers.session(requests, context) });
+}
+
+const sessionOptions = ({ agents, loop, clock, logger, requireCertificates }: ControlPlane) => ({
+  agents,
+  requireCertificates,
+  clock,
+  logger,
+  serverId: loop.snapshot.serverId,
+  report: loop.report.bind(loop),
+});

@@ -1,0 +1,44 @@
+import { nodeState } from "../core/node.ts";
+import type { LivenessVerdict } from "../reconcile/liveness.ts";
+import type { Snapshot } from "../store/store.ts";
+import { replicaReason } from "../wire/replica-reason.ts";
+
+type Silence = Pick<LivenessVerdict, "braked" | "silent" | "watched">;
+type Concern = (snapshot: Snapshot, silence: Silence) => readonly string[];
+
+/** In the order of urgency. */
+const CONCERNS: readonly Concern[] = [
+  (_, { braked, silent, watched }) =>
+    braked.length === 0
+      ? []
+      : [
+          `${String(silent)} of ${String(watched)} nodes are silent at once: the fault is probably in the network or in ` +
+            "this server, so nothing is moved. Their engines go on serving as far as routers reach them",
+        ],
+  ({ nodes, profiles }) =>
+    nodes.length === 0 && profiles.length > 0 ? ["no node has joined: start `llmgw agent` on one"] : [],
+  ({ replicas }) =>
+    replicas.flatMap(({ id, state, apiKey }) =>
+      state.kind === "failed" ? [`replica ${id} failed: ${state.reason.replaceAll(apiKey, "[its key]")}`] : [],
+    ),
+  ({ nodes }) =>
+    nodes
+      .filter(({ liveness }) => liveness === "lost")
+      .map(({ id }) => `node ${id} is lost: its replicas are given up`),
+  ({ nodes }) =>
+    nodes
+      .filter(({ liveness }) => liveness === "unreachable")
+      .map(({ id }) => `node ${id} is unreachable: its agent is silent, its engines go on serving`),
+  ({ replicas, nodes }) =>
+    replicas
+      .filter(({ state }) => state.kind === "pending" && nodes.length > 0)
+      .map(({ id, state }) => `replica ${id} is pending: ${replicaReason(state, 0)}`),
+  ({ nodes }) =>
+    nodes
+      .filter((node) => nodeState(node) === "degraded")
+      .flatMap(({ id, inventory }) => inventory.problems.map((problem) => `node ${id}: ${problem}`)),
+];
+
+/** What an operator should look at, the most urgent first. Empty when all is well. */
+export const attention = (snapshot: Snapshot, silence: Silence): readonly string[] =>
+  CONCERNS.flatMap((concern) => concern(snapshot, silence));

@@ -1,0 +1,80 @@
+import type { NewEvent } from "../core/event.ts";
+import { canonicalJson } from "../core/fingerprint.ts";
+import type { Inventory } from "../core/node.ts";
+import type { Replica, ReplicaKind } from "../core/replica-state.ts";
+import type { Changes, Snapshot, StoredNode } from "../store/store.ts";
+
+/**
+ * What a commit has to write to get from one snapshot to the other. Numbers that change all the time and are told again
+ * anyway (progress, free memory, when a node was last seen) are no reason to write.
+ */
+export function changesBetween(before: Snapshot, after: Snapshot, events: readonly NewEvent[]): Changes {
+  const profiles = compare(before.profiles, after.profiles, { key: ({ profile }) => profile.name, durable: same });
+  const specs = compare(before.specs, after.specs, { key: specKey, durable: same });
+  const nodes = compare(before.nodes, after.nodes, { key: ({ id }) => id, durable: durableNode });
+  const replicas = compare(before.replicas, after.replicas, { key: ({ id }) => id, durable: durableReplica });
+  return {
+    putProfiles: profiles.put,
+    dropProfiles: profiles.drop.map(({ profile }) => profile.name),
+    putSpecs: specs.put,
+    dropSpecs: specs.drop,
+    putNodes: nodes.put,
+    dropNodes: nodes.drop.map(({ id }) => id),
+    putReplicas: replicas.put,
+    dropReplicas: replicas.drop.map(({ id }) => id),
+    events,
+  };
+}
+
+export function isEmpty(changes: Changes): boolean {
+  const lists: readonly (readonly unknown[])[] = Object.values(changes);
+  return lists.every((list) => list.length === 0);
+}
+
+export const specKey = ({ profile, specHash }: Pick<Replica, "profile" | "specHash">): string =>
+  `${profile} ${specHash}`;
+
+const same = <T>(value: T): T => value;
+
+interface Comparison<T> {
+  readonly key: (item: T) => string;
+  /** The part that is worth a write. */
+  readonly durable: (item: T) => unknown;
+}
+
+function compare<T>(
+  before: readonly T[],
+  after: readonly T[],
+  { key, durable }: Comparison<T>,
+): { readonly put: readonly T[]; readonly drop: readonly T[] } {
+  if (before === after) return { put: [], drop: [] };
+  const old = new Map(before.map((item) => [key(item), item]));
+  const put = after.filter((item) => {
+    const was = old.get(key(item));
+    old.delete(key(item));
+    if (was === undefined) return true;
+    return was !== item && canonicalJson(durable(was)) !== canonicalJson(durable(item));
+  });
+  return { put, drop: [...old.values()] };
+}
+
+// What is undefined is left out of the comparison.
+const durableNode = (node: StoredNode): unknown => ({
+  ...node,
+  lastSeen: undefined,
+  inventory: durableInventory(node.inventory),
+});
+
+const durableInventory = (inventory: Inventory): unknown => ({
+  ...inventory,
+  memoryAvailable: undefined,
+  disks: inventory.disks.map(({ path, total }) => ({ path, total })),
+  gpus: inventory.gpus.map((gpu) => ({ ...gpu, memoryFree: undefined })),
+});
+
+const CHATTY: readonly ReplicaKind[] = ["pending", "preparing", "starting"];
+
+const durableReplica = ({ state, ...replica }: Replica): unknown => ({
+  ...replica,
+  state: CHATTY.includes(state.kind) ? state.kind : state,
+});

@@ -1,0 +1,44 @@
+import type { Millis } from "../core/ids.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Store } from "../store/store.ts";
+import { ControlLoop, type LoopOptions } from "./loop.ts";
+import { Agents } from "./sessions/agents.ts";
+import { Routers } from "./sessions/routers.ts";
+
+export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"> {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Nodes must show a certificate with their id as its name. */
+  readonly requireCertificates: boolean;
+  readonly adminToken: string;
+  /** Where clients send requests; "" when this server carries no router. Asked each time: the port may be chosen late. */
+  readonly routerUrl: () => string;
+}
+
+/** The parts of a running control plane, for the handlers that answer from them. */
+export interface ControlPlane extends ControlPlaneOptions {
+  readonly loop: ControlLoop;
+  readonly agents: Agents;
+  readonly routers: Routers;
+  readonly startedAt: Millis;
+}
+
+/** Two a second: only a server that published more tables than that on average could be overtaken by its successor. */
+const REVISIONS_PER_MS = 2 / 1000;
+
+/** Loads the store and takes the first turn. */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { clock, store, policy, logger, mint } = options;
+  const startedAt = clock.now();
+  // Tables of this server have higher numbers than those of its predecessor, although no number is stored.
+  const table = { revision: Math.floor(startedAt * REVISIONS_PER_MS), models: [] };
+  const later: { loop: ControlLoop | undefined } = { loop: undefined };
+  const { unreachableAfter } = policy.liveness;
+  const agents = new Agents({ clock, silentAfter: unreachableAfter, wake: () => later.loop?.wake() });
+  const routers = new Routers({ clock, table, goneAfter: unreachableAfter, wake: () => later.loop?.wakeForRouters() });
+  const loop = await ControlLoop.start({ store, policy, clock, logger, agents, routers, table, mint });
+  later.loop = loop;
+  return { ...options, loop, agents, routers, startedAt };
+}

@@ -1,0 +1,198 @@
+import type { NewEvent } from "../core/event.ts";
+import { fingerprint } from "../core/fingerprint.ts";
+import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
+import { type Profile, specHash } from "../core/profile.ts";
+import type { Replica } from "../core/replica-state.ts";
+import { type ClusterPlan, reconcileCluster } from "../reconcile/cluster.ts";
+import { desiredReplicas } from "../reconcile/desired.ts";
+import type { Routers } from "../reconcile/drain.ts";
+import type { NodeReports } from "../reconcile/follow.ts";
+import { assessLiveness, type LivenessVerdict, type NodeContact } from "../reconcile/liveness.ts";
+import { askOf } from "../scheduler/ask.ts";
+import { nodeViews } from "../scheduler/node-view.ts";
+import { placeAll } from "../scheduler/place.ts";
+import { DEFAULT_POLICY } from "../scheduler/policies.ts";
+import type { Snapshot, StoredNode } from "../store/store.ts";
+import { specKey } from "./changes.ts";
+import { eventsBetween } from "./events.ts";
+import type { NodeHeard } from "./heard.ts";
+import type { ControlPolicy } from "./policy.ts";
+
+/** Everything that was found out, at one moment. */
+export interface Gathered {
+  /** Wall clock. */
+  readonly now: Millis;
+  /** The clock that never steps, and since when this server hears on it. */
+  readonly monotonic: Millis;
+  readonly awakeSince: Millis;
+  readonly nodes: ReadonlyMap<NodeId, NodeHeard>;
+  readonly routers: Routers;
+  readonly policy: ControlPolicy;
+  /** The policy may be another than the one that the snapshot was made under. */
+  readonly isFirst: boolean;
+  /** Name and key for a new replica. */
+  readonly mint: (profile: ProfileName) => { readonly id: ReplicaId; readonly apiKey: string };
+}
+
+export interface Decided {
+  /** With the revision that it was decided on. */
+  readonly snapshot: Snapshot;
+  readonly events: readonly NewEvent[];
+  readonly liveness: LivenessVerdict;
+}
+
+/** Snapshot and findings in, the next snapshot out. Nothing is done here. */
+export function decide(before: Snapshot, gathered: Gathered): Decided {
+  const heard = { ...before, nodes: hear(before.nodes, gathered) };
+  const liveness = assessLiveness(
+    heard.nodes.map((node) => contactOf(node, gathered)),
+    {
+      now: gathered.monotonic,
+      awakeSince: gathered.awakeSince,
+      policy: gathered.policy.liveness,
+    },
+  );
+  const nodes = heard.nodes.map((node) => {
+    const found = liveness.liveness.get(node.id) ?? node.liveness;
+    if (found === node.liveness) return node;
+    return { ...node, liveness: found, lastSeen: gathered.nodes.get(node.id)?.lastSeen ?? node.lastSeen };
+  });
+  const judged = { ...heard, nodes: sameList(before.nodes, nodes) };
+  const replicas = place(judged, nextReplicas(judged, gathered), gathered);
+  const settled = withDesired(before, { ...judged, replicas: sameList(before.replicas, replicas) }, gathered);
+  const snapshot = forgetSpecs(settled);
+  return { snapshot, events: eventsBetween(before, snapshot), liveness };
+}
+
+/** Nodes that joined, and what the others now say of themselves. */
+function hear(nodes: readonly StoredNode[], { nodes: heard, now }: Gathered): readonly StoredNode[] {
+  const known = nodes.map((node) => {
+    const said = heard.get(node.id);
+    if (said === undefined || said.inventory === node.inventory) return node;
+    return { ...node, inventory: said.inventory, lastSeen: said.lastSeen };
+  });
+  const ids = new Set(nodes.map(({ id }) => id));
+  const joined = [...heard.values()]
+    .filter(({ id, hasStream }) => hasStream && !ids.has(id))
+    .map(({ id, inventory, lastSeen }): StoredNode => ({
+      id,
+      inventory,
+      liveness: "connected",
+      cordoned: false,
+      joinedAt: now,
+      lastSeen,
+      desiredRevision: 0,
+      desiredHash: "",
+    }));
+  return joined.length === 0 ? known : [...known, ...joined].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function contactOf({ id, liveness }: StoredNode, { nodes }: Gathered): NodeContact {
+  const heard = nodes.get(id);
+  return {
+    id,
+    before: liveness,
+    hasStream: heard?.hasStream ?? false,
+    left: heard?.goodbye !== undefined,
+    lastHeard: heard?.lastHeard,
+  };
+}
+
+function nextReplicas(snapshot: Snapshot, gathered: Gathered): readonly Replica[] {
+  const { profiles, replicas, nodes, specs } = snapshot;
+  const reports: NodeReports = new Map(
+    nodes.map(({ id, liveness, desiredRevision }) => [
+      id,
+      { liveness, desiredRevision, observed: gathered.nodes.get(id)?.observed },
+    ]),
+  );
+  const plan = reconcileCluster({
+    profiles: profiles.map(({ profile }) => profile),
+    replicas,
+    nodes: reports,
+    routers: gathered.routers,
+    drainOf: new Map(specs.map(({ profile, spec }) => [profile, spec.rollout.drain])),
+    now: gathered.now,
+  });
+  return [...plan.replicas, ...plan.create.flatMap((wanted) => created(wanted, gathered))];
+}
+
+const created = (
+  { profile, specHash: hash, count }: ClusterPlan["create"][number],
+  { mint, now }: Gathered,
+): readonly Replica[] =>
+  Array.from({ length: count }, () => ({
+    ...mint(profile),
+    profile,
+    specHash: hash,
+    state: { kind: "pending", rejections: [] },
+    placement: undefined,
+    restarts: 0,
+    pid: undefined,
+    generation: 0,
+    createdAt: now,
+    since: now,
+  }));
+
+function place(snapshot: Snapshot, replicas: readonly Replica[], { policy, now }: Gathered): readonly Replica[] {
+  const specs = specsByKey(snapshot);
+  const installable = Object.keys(policy.engines);
+  const pending = replicas
+    .filter(({ state }) => state.kind === "pending")
+    .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+    .flatMap((replica) => {
+      const spec = specs.get(specKey(replica));
+      return spec === undefined ? [] : [{ id: replica.id, ask: askOf(spec, snapshot.nodes, installable) }];
+    });
+  if (pending.length === 0) return replicas;
+  const decisions = placeAll(pending, nodeViews(snapshot.nodes, replicas), DEFAULT_POLICY);
+  return replicas.map((replica) => {
+    const decision = decisions.get(replica.id);
+    if (decision === undefined) return replica;
+    if (decision.kind === "unplaceable") {
+      return { ...replica, state: { kind: "pending", rejections: decision.rejections } };
+    }
+    return { ...replica, state: { kind: "placed" }, placement: decision.placement, since: now };
+  });
+}
+
+/** Each node's desired state gets a new revision when its content is another. */
+function withDesired(before: Snapshot, snapshot: Snapshot, { policy, isFirst }: Gathered): Snapshot {
+  const isTouched = touchedNodes(before, snapshot);
+  const everywhere = isFirst || before.specs !== snapshot.specs;
+  const specs = specsByKey(snapshot);
+  const byNode = Map.groupBy(snapshot.replicas, ({ placement }) => placement?.node);
+  const nodes = snapshot.nodes.map((node) => {
+    if (!everywhere && node.desiredHash !== "" && !isTouched.has(node.id)) return node;
+    const replicas = desiredReplicas(node.id, byNode.get(node.id) ?? [], (replica) => specs.get(specKey(replica)));
+    const hash = fingerprint({ replicas, engines: policy.engines, concurrency: policy.weightsConcurrency });
+    return hash === node.desiredHash ? node : { ...node, desiredHash: hash, desiredRevision: node.desiredRevision + 1 };
+  });
+  return { ...snapshot, nodes: sameList(snapshot.nodes, nodes) };
+}
+
+/** Nodes with a replica that is not the same object as before. */
+function touchedNodes(before: Snapshot, after: Snapshot): ReadonlySet<NodeId> {
+  if (before.replicas === after.replicas) return new Set();
+  const untouched = new Set(before.replicas).intersection(new Set(after.replicas));
+  const touched = [...before.replicas, ...after.replicas].filter((replica) => !untouched.has(replica));
+  return new Set(touched.flatMap(({ placement }) => (placement === undefined ? [] : [placement.node])));
+}
+
+export const specsByKey = ({ specs }: Pick<Snapshot, "specs">): ReadonlyMap<string, Profile> =>
+  new Map(specs.map((stored) => [specKey(stored), stored.spec]));
+
+/** What no replica is made of and no profile asks for any more. */
+function forgetSpecs(snapshot: Snapshot): Snapshot {
+  const needed = new Set([
+    ...snapshot.replicas.map(specKey),
+    ...snapshot.profiles.map(({ profile }) => specKey({ profile: profile.name, specHash: specHash(profile) })),
+  ]);
+  const specs = snapshot.specs.filter((stored) => needed.has(specKey(stored)));
+  return { ...snapshot, specs: sameList(snapshot.specs, specs) };
+}
+
+/** The old list when nothing in it differs: whoever compares lists sees at once that nothing happened. */
+function sameList<T>(before: readonly T[], after: readonly T[]): readonly T[] {
+  return before.length === after.length && before.every((item, index) => item === after[index]) ? before : after;
+}

@@ -1,0 +1,281 @@
+import { LlmgwError, messageOf } from "../core/errors.ts";
+import type { NewEvent } from "../core/event.ts";
+import { type Millis, millis, plus, type ReplicaId } from "../core/ids.ts";
+import { err, type Result } from "../core/result.ts";
+import type { RouteTable } from "../core/route.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/logger.ts";
+import { desiredReplicas } from "../reconcile/desired.ts";
+import { hearingSince, type LivenessVerdict } from "../reconcile/liveness.ts";
+import type { Snapshot, Store, StoredNode } from "../store/store.ts";
+import { changesBetween, isEmpty, specKey } from "./changes.ts";
+import { decide, type Decided, type Gathered, specsByKey } from "./decide.ts";
+import type { Change } from "./manifest-change.ts";
+import type { ControlPolicy } from "./policy.ts";
+import { goneSince, modelRoutes, nextTable } from "./routes.ts";
+import type { Agents } from "./sessions/agents.ts";
+import type { Routers } from "./sessions/routers.ts";
+
+/** Silences and deadlines are looked at this often when nothing else happens. */
+const TICK = millis(1_000);
+/** News that arrives together is decided on together. */
+const GATHER_FOR = millis(10);
+/** How long routers may take to come back to a server that was started again. */
+const ROUTERS_RETURN = millis(15_000);
+/** Somebody else commits at the same time again and again: that is no accident. */
+const MOST_STALE = 10;
+
+export interface LoopOptions {
+  readonly store: Store;
+  readonly policy: ControlPolicy;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly agents: Agents;
+  readonly routers: Routers;
+  readonly table: RouteTable;
+  readonly mint: Gathered["mint"];
+}
+
+type Ask = (snapshot: Snapshot) => Result<Change<unknown>, unknown>;
+
+interface Command {
+  readonly ask: Ask;
+  readonly settle: (result: Result<unknown, unknown>) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** The one writer of the cluster's state: gather, decide, commit, publish. Everybody else asks it or reads. */
+export class ControlLoop {
+  readonly #options: LoopOptions;
+  #snapshot: Snapshot;
+  #liveness: Pick<LivenessVerdict, "braked" | "silent" | "watched"> = { braked: [], silent: 0, watched: 0 };
+  #table: RouteTable;
+  #goneSince: ReadonlyMap<ReplicaId, number> = new Map();
+  #commands: Command[] = [];
+  #events: NewEvent[] = [];
+  #isFirst = true;
+  #awakeSince: Millis;
+  #lastTurn: Millis;
+  readonly #settledAt: Millis;
+  #cancelTimer: () => void = () => undefined;
+  #turn: Promise<void> | undefined;
+  #isWoken = false;
+  #isStopped = false;
+
+  private constructor(options: LoopOptions, snapshot: Snapshot) {
+    this.#options = options;
+    this.#snapshot = snapshot;
+    this.#table = options.table;
+    const now = options.clock.monotonic();
+    this.#awakeSince = now;
+    this.#lastTurn = now;
+    // Where nothing was served, no router can have anything in flight.
+    const served = snapshot.replicas.some(({ state }) => state.kind === "ready" || state.kind === "draining");
+    this.#settledAt = served ? plus(now, ROUTERS_RETURN) : now;
+  }
+
+  /** Loads what is remembered and takes the first turn. */
+  static async start(options: LoopOptions): Promise<ControlLoop> {
+    const loop = new ControlLoop(options, await options.store.load());
+    await loop.#run();
+    return loop;
+  }
+
+  get snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
+  get table(): RouteTable {
+    return this.#table;
+  }
+
+  get liveness(): Pick<LivenessVerdict, "braked" | "silent" | "watched"> {
+    return this.#liveness;
+  }
+
+  /** Something is new: a turn comes soon. */
+  wake(): void {
+    if (this.#isWoken || this.#isStopped) return;
+    this.#isWoken = true;
+    if (this.#turn === undefined) this.#schedule(GATHER_FOR);
+  }
+
+  /** A turn is only worth it when somebody waits for routers to let go. */
+  wakeForRouters(): void {
+    if (this.#snapshot.replicas.some(({ state }) => state.kind === "draining")) this.wake();
+  }
+
+  /** Notes an event with the next commit. */
+  report(event: NewEvent): void {
+    this.#events.push(event);
+    this.wake();
+  }
+
+  /**
+   * Alters the snapshot, within the next turn. Resolves once the change is committed, or with the refusal that `ask` gave;
+   * rejects when it could not be written. `ask` is pure: it may be asked again on a newer snapshot.
+   */
+  change<T, E>(ask: (snapshot: Snapshot) => Result<Change<T>, E>): Promise<Result<T, E>> {
+    if (this.#isStopped) return Promise.reject(new LlmgwError("UNREACHABLE", "the control plane is stopping"));
+    const { promise, resolve, reject } = Promise.withResolvers<Result<T, E>>();
+    this.#commands.push({
+      ask,
+      settle: (result) => {
+        resolve(result as Result<T, E>);
+      },
+      fail: reject,
+    });
+    this.wake();
+    return promise;
+  }
+
+  /** Takes a last turn that writes what is new. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer();
+    await this.#turn;
+    await this.#run();
+  }
+
+  #schedule(delay: Millis): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#options.clock.after(delay, () => {
+      void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    if (this.#turn !== undefined) return this.#turn;
+    this.#cancelTimer();
+    this.#turn = this.#takeTurn().finally(() => {
+      this.#turn = undefined;
+    });
+    await this.#turn;
+    if (!this.#isStopped) this.#schedule(this.#isWoken ? GATHER_FOR : TICK);
+  }
+
+  async #takeTurn(): Promise<void> {
+    this.#isWoken = false;
+    const commands = this.#commands.splice(0);
+    const events = this.#events.splice(0);
+    try {
+      const settle = await this.#decideAndCommit(commands, events);
+      this.#publish();
+      settle();
+    } catch (error) {
+      this.#events.unshift(...events);
+      this.#options.logger.error({ err: error }, "a turn of the control loop failed; the next one tries again");
+      for (const { fail } of commands) fail(LlmgwError.from(error));
+    }
+  }
+
+  /** Resolves to what tells the askers. */
+  async #decideAndCommit(commands: readonly Command[], noted: readonly NewEvent[]): Promise<() => void> {
+    const { store, clock } = this.#options;
+    for (let attempt = 0; attempt < MOST_STALE; attempt++) {
+      const asked = obey(this.#snapshot, commands);
+      const decided = this.#decide(asked.snapshot);
+      const events = [...noted, ...asked.events, ...decided.events];
+      const changes = changesBetween(this.#snapshot, decided.snapshot, events);
+      const written = isEmpty(changes)
+        ? { ok: true as const, value: this.#snapshot.revision }
+        : await store.commit(this.#snapshot.revision, changes, clock.now());
+      if (written.ok) {
+        this.#adopt({ ...decided, snapshot: { ...decided.snapshot, revision: written.value } });
+        return asked.settle;
+      }
+      this.#snapshot = await store.load();
+    }
+    throw new LlmgwError("CONFLICT", "another process keeps writing to the same store");
+  }
+
+  #decide(snapshot: Snapshot): Decided {
+    const { clock, agents, routers, policy, mint } = this.#options;
+    const monotonic = clock.monotonic();
+    this.#awakeSince = hearingSince({ awakeSince: this.#awakeSince, lastTurn: this.#lastTurn }, monotonic, TICK);
+    this.#lastTurn = monotonic;
+    const settled = monotonic >= this.#settledAt;
+    return decide(snapshot, {
+      now: clock.now(),
+      monotonic,
+      awakeSince: this.#awakeSince,
+      nodes: agents.gather(),
+      routers: { reports: routers.reports(), goneSince: this.#goneSince, settled },
+      policy,
+      isFirst: this.#isFirst,
+      mint,
+    });
+  }
+
+  #adopt({ snapshot, liveness, events }: Decided): void {
+    this.#isFirst = false;
+    this.#snapshot = snapshot;
+    this.#liveness = liveness;
+    for (const { subject, reason, message } of events) this.#options.logger.info({ subject, reason }, message);
+  }
+
+  #publish(): void {
+    const { agents, routers } = this.#options;
+    for (const node of this.#snapshot.nodes) {
+      agents.publish(node.id, node.desiredRevision, () => this.#desiredState(node));
+    }
+    this.#table = nextTable(this.#table, modelRoutes(this.#snapshot));
+    this.#goneSince = goneSince(this.#goneSince, this.#snapshot.replicas, this.#table);
+    routers.publish(this.#table);
+  }
+
+  #desiredState({ id, desiredRevision }: StoredNode) {
+    const { policy } = this.#options;
+    const specs = specsByKey(this.#snapshot);
+    return {
+      revision: desiredRevision,
+      replicas: desiredReplicas(id, this.#snapshot.replicas, (replica) => specs.get(specKey(replica))),
+      engines: policy.engines,
+      weightsConcurrency: policy.weightsConcurrency,
+    };
+  }
+}
+
+interface Obeyed {
+  readonly snapshot: Snapshot;
+  readonly events: readonly NewEvent[];
+  readonly settle: () => void;
+}
+
+/** Every command in turn, each on what those before it left. One that throws or refuses leaves no trace. */
+function obey(before: Snapshot, commands: readonly Command[]): Obeyed {
+  let snapshot = before;
+  const events: NewEvent[] = [];
+  const settles: (() => void)[] = [];
+  for (const { ask, settle, fail } of commands) {
+    const result = asked(ask, snapshot);
+    if (result instanceof Error) {
+      settles.push(() => {
+        fail(result);
+      });
+      continue;
+    }
+    if (result.ok) {
+      snapshot = result.value.snapshot;
+      events.push(...result.value.events);
+    }
+    settles.push(() => {
+      settle(result.ok ? { ok: true, value: result.value.answer } : err(result.error));
+    });
+  }
+  return {
+    snapshot,
+    events,
+    settle: () => {
+      for (const settle of settles) settle();
+    },
+  };
+}
+
+function asked(ask: Ask, snapshot: Snapshot): Result<Change<unknown>, unknown> | Error {
+  try {
+    return ask(snapshot);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(messageOf(error));
+  }
+}

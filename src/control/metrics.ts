@@ -1,0 +1,88 @@
+import { Gauge, Registry } from "prom-client";
+import { type NodeState, nodeState } from "../core/node.ts";
+import { REPLICA_TRAITS } from "../core/replica-state.ts";
+import { nodeViews } from "../scheduler/node-view.ts";
+import type { Snapshot } from "../store/store.ts";
+
+interface MetricSpec {
+  readonly name: string;
+  readonly type: "gauge";
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** Every number a control plane reports. The reference page and the registry are made from this list. */
+export const METRICS = {
+  nodes: { name: "llmgw_nodes", type: "gauge", labels: ["state"], help: "Nodes by state." },
+  replicas: {
+    name: "llmgw_replicas",
+    type: "gauge",
+    labels: ["profile", "state"],
+    help: "Replicas by profile and state. A state that none is in is left out.",
+  },
+  gpus: {
+    name: "llmgw_gpus",
+    type: "gauge",
+    labels: ["state"],
+    help: "GPUs of all nodes: in_use (booked by a replica), free, or unhealthy.",
+  },
+  gpuMemory: {
+    name: "llmgw_gpu_memory_bytes",
+    type: "gauge",
+    labels: ["kind"],
+    help: "Memory of all GPUs: total, booked by replicas, and used as measured on the nodes.",
+  },
+} as const satisfies Record<string, MetricSpec>;
+
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+const SAMPLES: Readonly<Record<keyof typeof METRICS, (snapshot: Snapshot) => readonly Sample[]>> = {
+  nodes: ({ nodes }) => {
+    const states: readonly NodeState[] = ["ready", "degraded", "unreachable", "lost"];
+    return states.map((state) => [{ state }, nodes.filter((node) => nodeState(node) === state).length]);
+  },
+  replicas: ({ replicas }) => {
+    const grouped = Map.groupBy(replicas, ({ profile, state }) => `${state.kind} ${profile}`);
+    return [...grouped.values()].flatMap(([first, ...rest]): Sample[] =>
+      first === undefined ? [] : [[{ profile: first.profile, state: first.state.kind }, 1 + rest.length]],
+    );
+  },
+  gpus: ({ nodes, replicas }) => {
+    const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
+    const booked = new Set(holding.flatMap(({ placement }) => placement?.gpus ?? []));
+    const states = nodes.flatMap(({ inventory }) =>
+      inventory.gpus.map(({ uuid, problem }) =>
+        problem !== undefined ? "unhealthy" : booked.has(uuid) ? "in_use" : "free",
+      ),
+    );
+    return ["in_use", "free", "unhealthy"].map((state) => [{ state }, states.filter((one) => one === state).length]);
+  },
+  gpuMemory: ({ nodes, replicas }) => {
+    const gpus = nodeViews(nodes, replicas).flatMap((view) => view.gpus);
+    const sum = (of: (gpu: (typeof gpus)[number]) => number): number => gpus.reduce((all, gpu) => all + of(gpu), 0);
+    return [
+      [{ kind: "total" }, sum(({ gpu }) => gpu.memoryTotal)],
+      [{ kind: "booked" }, sum(({ booked }) => booked)],
+      [{ kind: "used" }, sum(({ gpu }) => gpu.memoryTotal - gpu.memoryFree)],
+    ];
+  },
+};
+
+/** The page of the control plane's own numbers, as they are when it is asked for. */
+export function controlMetrics(snapshot: () => Snapshot): Registry {
+  const registry = new Registry();
+  for (const key of Object.keys(METRICS) as (keyof typeof METRICS)[]) {
+    const { name, help, labels } = METRICS[key];
+    new Gauge({
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [values, value] of SAMPLES[key](snapshot())) this.set({ ...values }, value);
+      },
+    });
+  }
+  return registry;
+}

@@ -1,0 +1,85 @@
+import { canonicalJson } from "../core/fingerprint.ts";
+import type { ReplicaId } from "../core/ids.ts";
+import type { Replica, ReplicaState } from "../core/replica-state.ts";
+import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
+import type { Snapshot, StoredProfile } from "../store/store.ts";
+import { replicaReason } from "../wire/replica-reason.ts";
+
+/** The nearer to serving, the later in this list: what is said of a model is said of its most hopeful replica. */
+const HOPE: readonly ReplicaState["kind"][] = [
+  "stopped",
+  "stopping",
+  "draining",
+  "lost",
+  "failed",
+  "pending",
+  "placed",
+  "preparing",
+  "starting",
+  "ready",
+];
+
+/**
+ * Where requests may go, by every name that is served. A model without a ready replica stays in it with what it waits for,
+ * so that a client is told to wait and not that it is unknown. Replicas of an unreachable node stay too: their engines may
+ * well answer, and routers find out.
+ */
+export function modelRoutes({ profiles, replicas, nodes }: Snapshot): readonly ModelRoute[] {
+  const byProfile = Map.groupBy(replicas, ({ profile }) => profile);
+  return profiles
+    .flatMap((stored) => routesOf(stored, byProfile.get(stored.profile.name) ?? [], nodes.length))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The same table when nothing in it differs, so that routers are not woken for nothing. */
+export function nextTable(before: RouteTable, models: readonly ModelRoute[]): RouteTable {
+  if (canonicalJson(before.models) === canonicalJson(models)) return before;
+  return { revision: before.revision + 1, models };
+}
+
+/** For each draining replica the first revision without it, as far as there is one. */
+export function goneSince(
+  before: ReadonlyMap<ReplicaId, number>,
+  replicas: readonly Replica[],
+  table: RouteTable,
+): ReadonlyMap<ReplicaId, number> {
+  const draining = replicas.filter(({ state }) => state.kind === "draining");
+  return new Map(draining.map(({ id }) => [id, before.get(id) ?? table.revision]));
+}
+
+function routesOf({ profile, createdAt }: StoredProfile, replicas: readonly Replica[], nodes: number): ModelRoute[] {
+  const ready = replicas.flatMap(readyRoute);
+  const waiting = ready.length > 0 ? NOT_WAITING : waitingFor(replicas, nodes);
+  return profile.serves.map((name) => ({
+    name,
+    profile: profile.name,
+    replicas: ready,
+    created: Math.floor(createdAt / 1000),
+    ...waiting,
+  }));
+}
+
+function readyRoute({ id, apiKey, state }: Replica): readonly ReplicaRoute[] {
+  if (state.kind !== "ready") return [];
+  const { endpoint, slots } = state;
+  return [{ id, host: endpoint.host, port: endpoint.port, apiKey, slots }];
+}
+
+const NOT_WAITING = { waitingFor: "", waitSeconds: 0 } as const;
+
+function waitingFor(replicas: readonly Replica[], nodes: number): Pick<ModelRoute, "waitingFor" | "waitSeconds"> {
+  if (nodes === 0) return { waitingFor: "no node has joined yet", waitSeconds: 0 };
+  const hope = (replica: Replica): number => HOPE.indexOf(replica.state.kind);
+  const [best] = replicas.toSorted((a, b) => hope(b) - hope(a) || (a.id < b.id ? -1 : 1));
+  if (best === undefined) return { waitingFor: "the profile asks for no replicas", waitSeconds: 0 };
+  // An engine's own words may hold its key.
+  const reason = replicaReason(best.state, 0).replaceAll(best.apiKey, "[its key]");
+  return { waitingFor: `${best.id} is ${best.state.kind}: ${reason}`, waitSeconds: secondsLeft(best.state) };
+}
+
+/** 0: nobody knows. */
+function secondsLeft(state: ReplicaState): number {
+  if (state.kind !== "preparing" || state.progress === undefined) return 0;
+  const { bytesDone, bytesTotal, bytesPerSecond } = state.progress;
+  return bytesPerSecond > 0 ? Math.ceil(Math.max(0, bytesTotal - bytesDone) / bytesPerSecond) : 0;
+}

@@ -1,0 +1,170 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { messageOf } from "../../core/errors.ts";
+import type { NewEvent } from "../../core/event.ts";
+import { millis, type NodeId } from "../../core/ids.ts";
+import { assertNever } from "../../core/result.ts";
+import { VERSION } from "../../core/version.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { type SessionRequest, type SessionResponse, SessionResponseSchema } from "../../wire/gen/llmgw/v1/agent_pb.js";
+import { lookAtSession, newSession, onAgentMessage, type SessionOutcome } from "../../wire/session.ts";
+import { Outbox } from "../outbox.ts";
+import { PEER, provenName } from "../peer.ts";
+import type { Agents, AgentStream } from "./agents.ts";
+
+const LOOK_EVERY = millis(500);
+
+export interface AgentSessionOptions {
+  readonly agents: Agents;
+  readonly serverId: string;
+  readonly requireCertificates: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** For operators. */
+  readonly report: (event: NewEvent) => void;
+}
+
+/** Serves the one stream of an agent until either end closes it. */
+export async function* agentSession(
+  options: AgentSessionOptions,
+  requests: AsyncIterable<SessionRequest>,
+  context: HandlerContext,
+): AsyncGenerator<SessionResponse> {
+  const connection = new AgentConnection(options, context);
+  void connection.read(requests);
+  try {
+    yield* connection.outbox;
+  } finally {
+    connection.close();
+  }
+}
+
+type Joined = Extract<SessionOutcome, { kind: "joined" }>;
+
+class AgentConnection {
+  readonly outbox = new Outbox<SessionResponse>();
+  readonly #options: AgentSessionOptions;
+  readonly #context: HandlerContext;
+  #session;
+  #stream: AgentStream | undefined;
+  #cancelLook: () => void = () => undefined;
+
+  constructor(options: AgentSessionOptions, context: HandlerContext) {
+    this.#options = options;
+    this.#context = context;
+    this.#session = newSession(options.clock.monotonic());
+    this.#look();
+    context.signal.addEventListener("abort", () => {
+      this.outbox.end();
+    });
+  }
+
+  async read(requests: AsyncIterable<SessionRequest>): Promise<void> {
+    try {
+      for await (const message of requests) {
+        if (this.outbox.hasEnded) return;
+        const { session, outcome } = onAgentMessage(this.#session, message, this.#options.clock.monotonic());
+        this.#session = session;
+        await this.#act(outcome);
+      }
+      this.outbox.end();
+    } catch (error) {
+      // A refusal goes out as it is; a connection that broke has nobody left to tell.
+      this.outbox.end(error instanceof ConnectError ? error : new ConnectError(messageOf(error), Code.Aborted));
+    }
+  }
+
+  close(): void {
+    this.#cancelLook();
+    this.outbox.end();
+    if (this.#stream !== undefined) this.#options.agents.closed(this.#stream);
+  }
+
+  async #act(outcome: SessionOutcome): Promise<void> {
+    const { agents } = this.#options;
+    switch (outcome.kind) {
+      case "joined":
+        await this.#join(outcome);
+        break;
+      case "heartbeat":
+        this.outbox.push(
+          create(SessionResponseSchema, { body: { case: "heartbeatAck", value: { sequence: outcome.sequence } } }),
+        );
+        this.#heard();
+        break;
+      case "inventory":
+        this.#heard({ inventory: outcome.inventory });
+        break;
+      case "observed":
+        this.#heard({ observed: outcome.observed });
+        break;
+      case "log":
+        this.#heard();
+        if (this.#stream !== undefined) agents.logs.deliver(this.#stream.node, outcome.chunk);
+        break;
+      case "left":
+        this.#heard({ goodbye: outcome.reason });
+        this.#reportGoodbye(outcome.reason);
+        break;
+      case "ignored":
+        this.#heard();
+        break;
+      case "refused":
+        throw new ConnectError(outcome.reason, Code.InvalidArgument);
+      default:
+        assertNever(outcome);
+    }
+  }
+
+  async #join({ node, instance, inventory, observed }: Joined): Promise<void> {
+    const { agents, requireCertificates, serverId, logger } = this.#options;
+    if (requireCertificates) this.#checkCertificate(node);
+    const stream: AgentStream = { node, instance, outbox: this.outbox };
+    const holder = await agents.claim({ ...stream, inventory, observed });
+    if (holder !== undefined) {
+      const reason =
+        `the node id ${node} is in use by the agent on ${holder.hostname} (${holder.address}); this one is on ` +
+        `${inventory.hostname} (${inventory.address}): give one of them another node_id`;
+      this.#refuse(node, reason, Code.AlreadyExists);
+    }
+    this.#stream = stream;
+    logger.info({ node, address: inventory.address }, "node connected");
+    const value = { serverId, serverVersion: VERSION };
+    this.outbox.push(create(SessionResponseSchema, { body: { case: "welcome", value } }));
+  }
+
+  #checkCertificate(node: NodeId): void {
+    const name = provenName(this.#context.values.get(PEER));
+    if (name === node) return;
+    this.#refuse(node, `the certificate is for ${name}, but the agent says that it is ${node}`, Code.PermissionDenied);
+  }
+
+  #refuse(node: NodeId, reason: string, code: Code): never {
+    const { report, logger } = this.#options;
+    logger.warn({ node }, reason);
+    report({ level: "warning", subjectKind: "node", subject: node, reason: "NodeRefused", message: reason });
+    throw new ConnectError(reason, code);
+  }
+
+  #reportGoodbye(reason: string): void {
+    if (this.#stream === undefined) return;
+    const { node } = this.#stream;
+    const message = `the agent of ${node} has stopped on purpose${reason === "" ? "" : `: ${reason}`}`;
+    this.#options.report({ level: "info", subjectKind: "node", subject: node, reason: "NodeLeft", message });
+  }
+
+  #heard(news: Parameters<Agents["heard"]>[1] = {}): void {
+    if (this.#stream !== undefined) this.#options.agents.heard(this.#stream, news);
+  }
+
+  /** A connection whose packets go nowhere stays open for hours unless somebody looks. */
+  #look(): void {
+    this.#cancelLook = this.#options.clock.after(LOOK_EVERY, () => {
+      const { session, halfOpen } = lookAtSession(this.#session, this.#options.clock.monotonic());
+      this.#session = session;
+      if (halfOpen) this.outbox.end(new ConnectError("nothing was heard for two heartbeats", Code.DeadlineExceeded));
+      else this.#look();
+    });
+  }
+}

@@ -1,0 +1,138 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { messageOf } from "../../core/errors.ts";
+import { type Millis, type ReplicaId, replicaId } from "../../core/ids.ts";
+import type { RouteTable } from "../../core/route.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { RouterReport } from "../../reconcile/drain.ts";
+import {
+  type RouterReport as WireRouterReport,
+  type RouterSessionRequest,
+  type RouterSessionResponse,
+  RouterSessionResponseSchema,
+} from "../../wire/gen/llmgw/v1/router_pb.js";
+import { routeTableToWire } from "../../wire/routes.ts";
+import { Outbox } from "../outbox.ts";
+
+interface Entry {
+  outbox: Outbox<RouterSessionResponse> | undefined;
+  /** Of the first table on this connection: reports of an older one are about another server's numbers. */
+  firstSent: number;
+  tableRevision: number;
+  inFlight: ReadonlyMap<ReplicaId, number>;
+  lastHeard: Millis;
+}
+
+/** Before its first report under one of our tables a router vouches for nothing. */
+const NO_TABLE = -1;
+
+/** The routers that are connected: tables down, load up. */
+export class Routers {
+  readonly #entries = new Map<string, Entry>();
+  readonly #clock: Clock;
+  readonly #wake: () => void;
+  /** A router whose stream broke goes on with the last table: it counts as there for so long. */
+  readonly #goneAfter: Millis;
+  #table: RouteTable;
+
+  constructor(options: {
+    readonly clock: Clock;
+    readonly wake: () => void;
+    readonly goneAfter: Millis;
+    readonly table: RouteTable;
+  }) {
+    this.#clock = options.clock;
+    this.#wake = options.wake;
+    this.#goneAfter = options.goneAfter;
+    this.#table = options.table;
+  }
+
+  publish(table: RouteTable): void {
+    if (table === this.#table) return;
+    this.#table = table;
+    for (const { outbox } of this.#entries.values()) outbox?.replace("table", tableMessage(table));
+  }
+
+  reports(): readonly RouterReport[] {
+    const now = this.#clock.monotonic();
+    for (const [id, { outbox, lastHeard }] of this.#entries) {
+      if (outbox === undefined && now - lastHeard >= this.#goneAfter) this.#entries.delete(id);
+    }
+    return [...this.#entries].map(([router, { tableRevision, inFlight }]) => ({ router, tableRevision, inFlight }));
+  }
+
+  /** Over all routers. */
+  inFlight(replica: ReplicaId): number {
+    return [...this.#entries.values()].reduce((sum, { inFlight }) => sum + (inFlight.get(replica) ?? 0), 0);
+  }
+
+  /** Serves one router's stream until either end closes it. */
+  async *session(
+    requests: AsyncIterable<RouterSessionRequest>,
+    context: HandlerContext,
+  ): AsyncGenerator<RouterSessionResponse> {
+    const outbox = new Outbox<RouterSessionResponse>();
+    context.signal.addEventListener("abort", () => {
+      outbox.end();
+    });
+    void this.#read(requests, outbox);
+    try {
+      yield* outbox;
+    } finally {
+      outbox.end();
+      this.#closed(outbox);
+    }
+  }
+
+  async #read(requests: AsyncIterable<RouterSessionRequest>, outbox: Outbox<RouterSessionResponse>): Promise<void> {
+    let entry: Entry | undefined;
+    try {
+      for await (const { body } of requests) {
+        if (outbox.hasEnded) return;
+        if (body.case === "hello") entry = this.#open(body.value.routerId, outbox);
+        else if (entry === undefined) throw new ConnectError("the first message must be hello", Code.InvalidArgument);
+        else if (body.case === "report") this.#report(entry, body.value);
+      }
+      outbox.end();
+    } catch (error) {
+      outbox.end(error instanceof ConnectError ? error : new ConnectError(messageOf(error), Code.Aborted));
+    }
+  }
+
+  #open(id: string, outbox: Outbox<RouterSessionResponse>): Entry {
+    if (id === "") throw new ConnectError("hello without a router id", Code.InvalidArgument);
+    const before = this.#entries.get(id);
+    before?.outbox?.end(new ConnectError("the same router has opened a newer connection", Code.Aborted));
+    const entry: Entry = {
+      outbox,
+      firstSent: this.#table.revision,
+      tableRevision: NO_TABLE,
+      inFlight: before?.inFlight ?? new Map(),
+      lastHeard: this.#clock.monotonic(),
+    };
+    this.#entries.set(id, entry);
+    outbox.replace("table", tableMessage(this.#table));
+    this.#wake();
+    return entry;
+  }
+
+  #report(entry: Entry, { tableRevision, inFlight }: WireRouterReport): void {
+    entry.lastHeard = this.#clock.monotonic();
+    entry.inFlight = new Map(Object.entries(inFlight).map(([id, count]) => [replicaId(id), count]));
+    const isOurs = tableRevision >= entry.firstSent && tableRevision <= this.#table.revision;
+    if (isOurs) entry.tableRevision = tableRevision;
+    this.#wake();
+  }
+
+  #closed(outbox: Outbox<RouterSessionResponse>): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.outbox !== outbox) continue;
+      entry.outbox = undefined;
+      entry.lastHeard = this.#clock.monotonic();
+      this.#wake();
+    }
+  }
+}
+
+const tableMessage = (table: RouteTable): RouterSessionResponse =>
+  create(RouterSessionResponseSchema, { body: { case: "table", value: routeTableToWire(table) } });
