@@ -63,6 +63,20 @@ export const ERRORS = {
     exit: 2,
     doc: "The body is over the limit.",
   },
+  REQUEST_TIMEOUT: {
+    http: 408,
+    type: "invalid_request_error",
+    code: "request_timeout",
+    exit: 4,
+    doc: "The request's head did not come in time.",
+  },
+  HEADERS_TOO_LARGE: {
+    http: 431,
+    type: "invalid_request_error",
+    code: "headers_too_large",
+    exit: 2,
+    doc: "The request's headers are over the limit.",
+  },
   UNSUPPORTED_ENCODING: {
     http: 415,
     type: "invalid_request_error",

@@ -25,7 +25,8 @@ export class EnginePool implements ConnectionOwner {
   readonly #monotonic: () => Millis;
   /** The latest used last: what is not needed grows old at the bottom. */
   readonly #idle: Idle[] = [];
-  #isClosed = false;
+  /** Off for a replica that is no longer listed: requests that run go on to their end, and nothing is kept after them. */
+  #keepsIdle = true;
 
   constructor(address: EngineAddress, monotonic: () => Millis) {
     this.#address = address;
@@ -51,7 +52,7 @@ export class EnginePool implements ConnectionOwner {
 
   onIdle(connection: EngineConnection, keepAliveSeconds: number | undefined): void {
     const seconds = Math.min(IDLE_SECONDS, (keepAliveSeconds ?? Infinity) - 1);
-    if (this.#isClosed || seconds <= 0 || this.#idle.length >= MOST_IDLE) {
+    if (!this.#keepsIdle || seconds <= 0 || this.#idle.length >= MOST_IDLE) {
       connection.drop();
       return;
     }
@@ -69,9 +70,12 @@ export class EnginePool implements ConnectionOwner {
     for (const idle of this.#idle.filter(({ until }) => until <= now)) idle.connection.drop();
   }
 
-  /** No more connections are kept; requests that run go on to their end. */
+  open(): void {
+    this.#keepsIdle = true;
+  }
+
   close(): void {
-    this.#isClosed = true;
+    this.#keepsIdle = false;
     for (const { connection } of [...this.#idle]) connection.drop();
   }
 }

@@ -72,7 +72,8 @@ function withFraming({ code, isHttp11, headers }: Fields): Result<ParsedHead, st
   });
 }
 
-function valuesOf(headers: readonly string[], name: string): readonly string[] {
+/** All values of a header, by its name in lower case. */
+export function valuesOf(headers: readonly string[], name: string): readonly string[] {
   const values: string[] = [];
   for (let index = 0; index < headers.length; index += 2) {
     if (headers[index] === name) values.push(headers[index + 1] ?? "");

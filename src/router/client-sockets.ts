@@ -1,0 +1,29 @@
+import type { IncomingMessage } from "node:http";
+import type { Exchange } from "./exchange.ts";
+
+type Socket = IncomingMessage["socket"];
+
+/**
+ * Which exchanges a client's connection carries. The socket's own close is the one sign that a client has left: a
+ * request's events are over once its body was read, and an answer that waits behind another hears of nothing.
+ */
+export class ClientSockets {
+  readonly #carried = new WeakMap<Socket, Set<Exchange>>();
+
+  add(socket: Socket, exchange: Exchange): void {
+    const carried = this.#carried.get(socket);
+    if (carried !== undefined) {
+      carried.add(exchange);
+      return;
+    }
+    const first = new Set([exchange]);
+    this.#carried.set(socket, first);
+    socket.once("close", () => {
+      for (const left of [...first]) left.onClientGone();
+    });
+  }
+
+  delete(socket: Socket, exchange: Exchange): void {
+    this.#carried.get(socket)?.delete(exchange);
+  }
+}

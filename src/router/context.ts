@@ -1,0 +1,34 @@
+import type { Clock } from "../platform/clock.ts";
+import type { RoutingPolicy } from "../routing/policy.ts";
+import type { Accounts } from "./account.ts";
+import type { ErrorShape } from "./error-body.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Fleet } from "./fleet.ts";
+import type { RouterLimits } from "./limits.ts";
+import type { RouterMetrics } from "./metrics.ts";
+import type { HttpExchange } from "./reply.ts";
+import type { Sweep } from "./sweep.ts";
+
+/** What every exchange of a router shares. */
+export interface ExchangeContext {
+  readonly fleet: Fleet;
+  readonly policy: RoutingPolicy;
+  readonly random: () => number;
+  readonly clock: Clock;
+  readonly limits: RouterLimits;
+  readonly sweep: Sweep;
+  readonly metrics: RouterMetrics;
+  readonly accounts: Accounts;
+  /** Called once when the exchange is over. */
+  onSettled(exchange: Exchange): void;
+}
+
+export interface ExchangeRequest extends HttpExchange {
+  readonly requestId: string;
+  readonly path: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly shape: ErrorShape;
+  /** CORS and the like: names and values in turn, on every answer. */
+  readonly extraHeaders: readonly string[];
+}

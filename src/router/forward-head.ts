@@ -1,0 +1,80 @@
+import type { ReplicaRoute } from "../core/route.ts";
+
+/**
+ * What a client's request keeps to itself. Everything else goes on: clients and engines agree on headers that no list of
+ * ours would know.
+ */
+const KEPT_BACK: ReadonlySet<string> = new Set([
+  // Of the connection, not of the request.
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "expect",
+  // Written anew for the engine.
+  "host",
+  "content-length",
+  "content-encoding",
+  "x-request-id",
+  // The client's secrets.
+  "authorization",
+  "x-api-key",
+  "api-key",
+  "cookie",
+  // A compressed answer could neither be counted nor passed on event by event.
+  "accept-encoding",
+  // With it llama-server goes on generating after the client has left.
+  "x-conversation-id",
+  // Browsers talk to the router; an engine's own CORS answers would contradict it.
+  "origin",
+  "referer",
+  "access-control-request-method",
+  "access-control-request-headers",
+]);
+
+/** The client's header lines that an engine gets, as they came. */
+export function forwardedHeaders(rawHeaders: readonly string[]): string {
+  const named = namedByConnection(rawHeaders);
+  let lines = "";
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? "";
+    const lower = name.toLowerCase();
+    if (KEPT_BACK.has(lower) || named.includes(lower)) continue;
+    lines += `${name}: ${rawHeaders[index + 1] ?? ""}\r\n`;
+  }
+  return lines;
+}
+
+/** Headers that a Connection header declares to be of the connection. */
+function namedByConnection(rawHeaders: readonly string[]): readonly string[] {
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length !== 10 || rawHeaders[index]?.toLowerCase() !== "connection") continue;
+    const value = (rawHeaders[index + 1] ?? "").toLowerCase();
+    if (value !== "keep-alive" && value !== "close") return value.split(",").map((name) => name.trim());
+  }
+  return [];
+}
+
+export interface EngineRequestLine {
+  readonly replica: ReplicaRoute;
+  /** Path and query, as the client sent them. */
+  readonly target: string;
+  readonly requestId: string;
+  readonly bodyBytes: number;
+  readonly forwarded: string;
+}
+
+/** The whole head of a request to an engine, as one string. */
+export function requestHead({ replica, target, requestId, bodyBytes, forwarded }: EngineRequestLine): string {
+  const host = replica.host.includes(":") ? `[${replica.host}]` : replica.host;
+  const key = replica.apiKey === "" ? "" : `Authorization: Bearer ${replica.apiKey}\r\n`;
+  return (
+    `POST ${target} HTTP/1.1\r\nHost: ${host}:${String(replica.port)}\r\n${key}Content-Length: ${String(bodyBytes)}\r\n` +
+    `X-Request-Id: ${requestId}\r\n${forwarded}\r\n`
+  );
+}

@@ -1,0 +1,44 @@
+import { type Bytes, bytes, type Millis, millis } from "../core/ids.ts";
+
+/** Everything of a router that is bounded. */
+export interface RouterLimits {
+  /** Of a request, after its Content-Encoding is undone. */
+  readonly bodyBytes: Bytes;
+  readonly headerBytes: Bytes;
+  /** From the first byte of a request's head to its last: what a slow-loris has. */
+  readonly headTime: Millis;
+  /** Between two pieces of a request's body. */
+  readonly uploadIdle: Millis;
+  /** Until an engine's port is connected. */
+  readonly connect: Millis;
+  /** From then to the first byte of its answer: the whole prefill, and all of an answer that is not streamed. */
+  readonly firstByte: Millis;
+  /** Between two pieces of an answer. */
+  readonly idle: Millis;
+  /** Silence on an event stream after which a comment line is sent. */
+  readonly streamComment: Millis;
+  /** How long a client's connection may be idle. */
+  readonly clientIdle: Millis;
+  /** What requests in flight are given when the router stops. */
+  readonly stop: Millis;
+  /** How often deadlines are looked at, and so how late they may be. */
+  readonly tick: Millis;
+}
+
+export const DEFAULT_LIMITS: RouterLimits = {
+  bodyBytes: bytes(64 * 1024 * 1024),
+  // Twice Node's default would do for today's clients; agents sign their headers with more each year.
+  headerBytes: bytes(64 * 1024),
+  headTime: millis(30_000),
+  uploadIdle: millis(60_000),
+  connect: millis(5_000),
+  // A long prompt on a small machine takes minutes before its first token.
+  firstByte: millis(900_000),
+  idle: millis(900_000),
+  // Proxies between cut a silent answer after 60 s.
+  streamComment: millis(15_000),
+  // Longer than the 60 s of the usual load balancers: whoever closes first must not be the router.
+  clientIdle: millis(75_000),
+  stop: millis(10_000),
+  tick: millis(250),
+};

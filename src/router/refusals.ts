@@ -1,0 +1,68 @@
+import type { ErrorCode } from "../core/errors.ts";
+import type { Millis } from "../core/ids.ts";
+import type { ModelRoute } from "../core/route.ts";
+import { LONGEST_RETRY_AFTER_SECONDS, toRetryAfter } from "../routing/retry-after.ts";
+import type { EngineFailure } from "./engine/connection.ts";
+import type { Refusal } from "./error-body.ts";
+import type { ModelField } from "./scan-body.ts";
+
+/** A model whose wait nobody can estimate: often enough to notice soon, seldom enough not to be a load. */
+const UNKNOWN_WAIT_SECONDS = 5;
+
+export function noModel(field: ModelField): Refusal {
+  const what = field.kind === "missing" ? "The body names no model." : "The body's model is not a name.";
+  return { code: "BAD_REQUEST", message: `${what} Set "model" to one of the names in GET /v1/models.`, param: "model" };
+}
+
+/** Worded as OpenAI does, because clients look for it; one message for what is not there and what may not be seen. */
+export const unknownModel = (name: string): Refusal => ({
+  code: "MODEL_NOT_FOUND",
+  message: `The model \`${name}\` does not exist or you do not have access to it. GET /v1/models lists what is served.`,
+  param: "model",
+});
+
+/** A refusal with what tells a client when to come again. */
+export interface Later {
+  readonly refusal: Refusal;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+}
+
+export function notReady({ name, waitingFor, waitSeconds }: ModelRoute): Later {
+  const reason = waitingFor === "" ? "no replica of it is ready" : waitingFor;
+  const refusal: Refusal = {
+    code: "MODEL_NOT_READY",
+    message: `The model \`${name}\` is not ready: ${reason}.`,
+    param: "model",
+  };
+  const seconds = waitSeconds === 0 ? UNKNOWN_WAIT_SECONDS : waitSeconds;
+  return { refusal, headers: laterHeaders(seconds * 1000, seconds <= LONGEST_RETRY_AFTER_SECONDS) };
+}
+
+export function allAside({ name, replicas }: ModelRoute, wait: Millis): Later {
+  const who = replicas.length === 1 ? "Its only replica" : `Each of its ${String(replicas.length)} replicas`;
+  const message = `The model \`${name}\` cannot be reached: ${who.toLowerCase()} failed lately and is left alone for a moment.`;
+  return { refusal: { code: "MODEL_NOT_READY", message, param: "model" }, headers: laterHeaders(wait, true) };
+}
+
+function laterHeaders(waitMs: number, retry: boolean): readonly string[] {
+  const seconds = toRetryAfter(waitMs as Millis);
+  return ["retry-after", String(seconds), "retry-after-ms", String(seconds * 1000), "x-should-retry", String(retry)];
+}
+
+/** Why the client gets no answer from an engine, or no more of it. */
+export function engineFailed(replica: string, failure: EngineFailure, code: ErrorCode): Refusal {
+  return { code, message: `${SENTENCES[failure.kind]} (replica ${replica}: ${failure.detail}).` };
+}
+
+const SENTENCES: Readonly<Record<EngineFailure["kind"], string>> = {
+  refused: "The engine cannot be reached",
+  stale: "The engine closed the connection before it answered",
+  reset: "The engine broke off before it answered",
+  garbage: "The engine's answer is not usable",
+  keyRefused: "The engine does not accept this router's key",
+  busy: "The engine is too busy",
+  firstByteTimeout: "The engine did not answer in time",
+  idleTimeout: "The engine stopped in the middle of its answer",
+  broke: "The engine broke off in the middle of its answer",
+};

@@ -1,0 +1,62 @@
+import type { ReplicaRoute } from "../core/route.ts";
+import { type ResponseHead, valuesOf } from "./engine/response-head.ts";
+
+/** What an engine's answer keeps to itself. */
+const KEPT_BACK: ReadonlySet<string> = new Set([
+  // Of the connection, not of the answer.
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  // Written anew for the client.
+  "content-length",
+  "date",
+  "retry-after",
+  "x-request-id",
+  // What the engine is and where.
+  "server",
+  "x-powered-by",
+  "via",
+  "location",
+  "content-location",
+  "refresh",
+  "alt-svc",
+  "process-start-time-unix",
+  // Secrets, echoed, and states that only one replica would know.
+  "set-cookie",
+  "authorization",
+  "x-api-key",
+  "api-key",
+  "www-authenticate",
+]);
+
+/** Headers of an engine that no client of the router should act on. */
+const KEPT_BACK_PREFIXES = ["access-control-", "x-llmgw-"] as const;
+
+export const isEventStream = (head: ResponseHead): boolean =>
+  valuesOf(head.headers, "content-type").some((type) => type.toLowerCase().startsWith("text/event-stream"));
+
+/** Names and values in turn, as the client gets them. */
+export function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStream: boolean): string[] {
+  const out: string[] = [];
+  for (let index = 0; index < head.headers.length; index += 2) {
+    const name = head.headers[index] ?? "";
+    const value = head.headers[index + 1] ?? "";
+    if (isKeptBack(name) || (isStream && name === "cache-control") || betrays(value, replica)) continue;
+    out.push(name, value);
+  }
+  if (isStream) out.push("cache-control", "no-cache, no-transform", "x-accel-buffering", "no");
+  else if (head.framing.kind === "length") out.push("content-length", String(head.framing.bytes));
+  return out;
+}
+
+const isKeptBack = (name: string): boolean =>
+  KEPT_BACK.has(name) || KEPT_BACK_PREFIXES.some((prefix) => name.startsWith(prefix));
+
+/** Whether a value holds the engine's key or address. */
+const betrays = (value: string, { host, port, apiKey }: ReplicaRoute): boolean =>
+  (apiKey !== "" && value.includes(apiKey)) || (value.includes(host) && value.includes(`:${String(port)}`));

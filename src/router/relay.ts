@@ -1,0 +1,107 @@
+import type { ServerResponse } from "node:http";
+import { ERRORS } from "../core/errors.ts";
+import type { Millis } from "../core/ids.ts";
+import type { Ending } from "./account.ts";
+import { BodyWatch } from "./body-watch.ts";
+import { type StreamEnd, StreamWatch } from "./stream-watch.ts";
+import type { Usage } from "./usage.ts";
+
+/**
+ * A comment and no empty line after it: some clients take an empty line for the end of an event, and parse nothing, once
+ * the engine has sent an id.
+ */
+const COMMENT = Buffer.from(": waiting\n");
+
+export interface RelayHead {
+  readonly status: number;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly isStream: boolean;
+}
+
+/** An engine's answer on its way to the client: the engine's bytes, and on event streams a line of our own between events. */
+export class Relay {
+  readonly #res: ServerResponse;
+  readonly #head: RelayHead;
+  readonly #stream: StreamWatch | undefined;
+  readonly #body: BodyWatch | undefined;
+  bytesOut = 0;
+  firstTokenAt: Millis | undefined;
+  /** When bytes last went to the client. */
+  sentAt: Millis;
+
+  constructor(res: ServerResponse, head: RelayHead, now: Millis) {
+    this.#res = res;
+    this.#head = head;
+    this.sentAt = now;
+    if (head.isStream) this.#stream = new StreamWatch();
+    else this.#body = new BodyWatch();
+    res.writeHead(head.status, head.headers as string[]);
+  }
+
+  /** False: the client does not keep up, and nothing more should be written before `drain`. */
+  write(chunk: Buffer, now: Millis): boolean {
+    this.#saw(chunk, now);
+    return this.#res.write(chunk);
+  }
+
+  end(last: Buffer | undefined, now: Millis): void {
+    if (last === undefined) {
+      this.#res.end();
+      return;
+    }
+    this.#saw(last, now);
+    this.#res.end(last);
+  }
+
+  #saw(chunk: Buffer, now: Millis): void {
+    this.bytesOut += chunk.length;
+    this.sentAt = now;
+    this.#body?.push(chunk);
+    if (this.#stream?.push(chunk) === true) this.firstTokenAt = now;
+  }
+
+  /** The client has the status line even when no byte of the body follows for long. */
+  flush(): void {
+    if (this.bytesOut === 0) this.#res.flushHeaders();
+  }
+
+  /** Keeps proxies between from taking a silent stream for a dead one. */
+  comment(now: Millis): void {
+    if (this.#stream?.isBetweenEvents !== true || this.#res.writableNeedDrain) return;
+    this.sentAt = now;
+    this.#res.write(COMMENT);
+  }
+
+  /**
+   * The engine is gone and the client has a part of its answer. A stream ends with an error event, never with [DONE];
+   * anything else ends so that no client can take it for whole.
+   */
+  breakOff(errorEvent: string): void {
+    if (this.#stream === undefined) this.#res.destroy();
+    else this.#res.end(this.#stream.isBetweenEvents ? errorEvent : `\n\n${errorEvent}`);
+  }
+
+  usage(): Usage | undefined {
+    return this.#stream === undefined ? this.#body?.usage() : this.#stream.usage();
+  }
+
+  /** What an answer counts as that the engine ended by itself. */
+  ending(): Ending {
+    const { status } = this.#head;
+    if (status >= 400) return { code: status, outcome: "engine_error" };
+    const end: StreamEnd = this.#stream?.end() ?? { kind: "complete" };
+    switch (end.kind) {
+      case "complete":
+        return { code: status, outcome: "complete" };
+      case "truncated":
+        return {
+          code: ERRORS.ENGINE_BROKE_OFF.http,
+          outcome: "truncated",
+          detail: "the stream ended without a finish reason and without [DONE]",
+        };
+      case "engineError":
+        return { code: end.code, outcome: "engine_error", detail: "the engine reported an error inside the stream" };
+    }
+  }
+}

@@ -1,0 +1,319 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Duplex } from "node:stream";
+import { type ErrorCode, ERRORS } from "../core/errors.ts";
+import { assertNever } from "../core/result.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/logger.ts";
+import { ROUTING_POLICIES, type RoutingPolicyName } from "../routing/policies.ts";
+import { Accounts } from "./account.ts";
+import { ClientSockets } from "./client-sockets.ts";
+import type { ExchangeContext } from "./context.ts";
+import { type AllowedOrigins, corsHeaders, preflightHeaders } from "./cors.ts";
+import { type Endpoint, findEndpoint, methodsOf } from "./endpoints.ts";
+import { errorBody, type Refusal } from "./error-body.ts";
+import { Exchange } from "./exchange.ts";
+import { Fleet } from "./fleet.ts";
+import type { RouterLimits } from "./limits.ts";
+import { RouterMetrics } from "./metrics.ts";
+import { decodeModelName, modelBody, modelListBody } from "./models.ts";
+import { unknownModel } from "./refusals.ts";
+import { type HttpExchange, refusalReply, type Reply, sendContinue, sendReply } from "./reply.ts";
+import { Sweep, type Timed } from "./sweep.ts";
+
+export interface RouterServerOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly limits: RouterLimits;
+  readonly policy: RoutingPolicyName;
+  readonly cors: AllowedOrigins;
+  /** PEM texts. Without them the router speaks plain HTTP. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+}
+
+/** A request before it is known who answers it. */
+interface Asked extends HttpExchange {
+  readonly requestId: string;
+  readonly path: string;
+  readonly target: string;
+  readonly extraHeaders: readonly string[];
+}
+
+const SANE_REQUEST_ID = /^[\w.-]{1,128}$/;
+
+/** The OpenAI-compatible server in front of the fleet. */
+export class RouterServer {
+  readonly fleet: Fleet;
+  readonly metrics: RouterMetrics;
+  readonly #options: RouterServerOptions;
+  readonly #server: Server;
+  readonly #sweep: Sweep;
+  readonly #sockets = new ClientSockets();
+  readonly #exchanges = new Map<Exchange, IncomingMessage["socket"]>();
+  readonly #context: ExchangeContext;
+  #isStopping = false;
+
+  constructor(options: RouterServerOptions) {
+    this.#options = options;
+    const { clock, limits, random, logger } = options;
+    this.fleet = new Fleet(clock);
+    this.metrics = new RouterMetrics(this.fleet);
+    this.#sweep = new Sweep(clock, limits.tick);
+    this.#context = {
+      fleet: this.fleet,
+      policy: ROUTING_POLICIES[options.policy].build({}),
+      random,
+      clock,
+      limits,
+      sweep: this.#sweep,
+      metrics: this.metrics,
+      accounts: new Accounts(this.metrics, logger),
+      onSettled: (exchange) => {
+        this.#settled(exchange);
+      },
+    };
+    this.#server = this.#createServer();
+  }
+
+  #createServer(): Server {
+    const { limits, tls } = this.#options;
+    const options = {
+      maxHeaderSize: limits.headerBytes,
+      keepAliveTimeout: limits.clientIdle,
+      headersTimeout: limits.headTime,
+      connectionsCheckingInterval: Math.max(50, limits.headTime / 10),
+      // A slow upload that keeps moving is no fault; one that stops is noticed by its exchange.
+      requestTimeout: 0,
+    };
+    const server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
+    server.on("request", (req, res) => {
+      this.#onRequest({ req, res }, false);
+    });
+    server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
+      this.#onRequest({ req, res }, true);
+    });
+    server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+      this.#onClientError(error, socket);
+    });
+    return server;
+  }
+
+  /** Resolves with the port in use. Rejects when the address cannot be listened on. */
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off("error", reject);
+        this.#sweep.add(this.#pruning);
+        const address = this.#server.address();
+        resolve(address !== null && typeof address === "object" ? address.port : port);
+      });
+    });
+  }
+
+  readonly #pruning: Timed = {
+    onTick: (now) => {
+      this.fleet.prune(now);
+    },
+  };
+
+  /** Takes no more connections, lets what runs end within the limit, then cuts it off. */
+  async stop(): Promise<void> {
+    const { clock, limits } = this.#options;
+    this.#isStopping = true;
+    const deadline = clock.monotonic() + limits.stop;
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+    });
+    const look = (): void => {
+      const isOver = clock.monotonic() >= deadline;
+      if (isOver) for (const exchange of [...this.#exchanges.keys()]) exchange.abort();
+      if (isOver) this.#server.closeAllConnections();
+      else this.#server.closeIdleConnections();
+      cancel = clock.after(limits.tick, look);
+    };
+    let cancel: (() => void) | undefined;
+    look();
+    await closed;
+    cancel?.();
+    this.#sweep.stop();
+    this.fleet.close();
+  }
+
+  #onRequest(http: HttpExchange, waitsForContinue: boolean): void {
+    const { req, res } = http;
+    if (this.#isStopping) res.shouldKeepAlive = false;
+    const { path, target } = splitTarget(req.url ?? "/");
+    const asked: Asked = {
+      ...http,
+      path,
+      target,
+      requestId: requestIdOf(req.headers["x-request-id"]),
+      extraHeaders: corsHeaders(this.#options.cors, req.headers.origin),
+    };
+    const endpoint = findEndpoint(path);
+    if (endpoint === undefined) {
+      this.#refuse(asked, { code: "UNKNOWN_URL", message: `There is no ${path.slice(0, 200)} here.` });
+      return;
+    }
+    if (req.method === "OPTIONS") this.#preflight(asked, endpoint);
+    else if (!methodsOf(endpoint).includes(req.method ?? "")) this.#refuseMethod(asked, endpoint);
+    else this.#answer(asked, endpoint, waitsForContinue);
+  }
+
+  #answer(asked: Asked, endpoint: Endpoint, waitsForContinue: boolean): void {
+    switch (endpoint.kind) {
+      case "engine":
+        this.#exchange(asked, endpoint, waitsForContinue);
+        return;
+      case "models":
+        this.#reply(asked, 200, modelListBody([...this.fleet.models()].map(({ route }) => route)));
+        return;
+      case "model":
+        this.#model(asked, endpoint.name);
+        return;
+      case "health":
+        this.#reply(asked, 200, '{"status":"ok"}');
+        return;
+      case "readiness":
+        this.#readiness(asked);
+        return;
+      case "metrics":
+        void this.#metricsText(asked);
+        return;
+      default:
+        assertNever(endpoint);
+    }
+  }
+
+  #exchange(asked: Asked, endpoint: Endpoint & { readonly kind: "engine" }, waitsForContinue: boolean): void {
+    const exchange = new Exchange(this.#context, { ...asked, shape: endpoint.errors });
+    const { socket } = asked.req;
+    this.#exchanges.set(exchange, socket);
+    this.#sockets.add(socket, exchange);
+    exchange.start();
+    if (waitsForContinue && exchange.isOpen) sendContinue(asked.res);
+  }
+
+  #settled(exchange: Exchange): void {
+    const socket = this.#exchanges.get(exchange);
+    this.#exchanges.delete(exchange);
+    if (socket !== undefined) this.#sockets.delete(socket, exchange);
+  }
+
+  #model(asked: Asked, escaped: string): void {
+    const name = decodeModelName(escaped);
+    const model = name === undefined ? undefined : this.fleet.model(name);
+    if (name === undefined)
+      this.#refuse(asked, { code: "BAD_REQUEST", message: "The model's name holds a broken %-escape." });
+    else if (model === undefined) this.#refuse(asked, unknownModel(name.slice(0, 200)));
+    else this.#reply(asked, 200, modelBody(model.route));
+  }
+
+  #readiness(asked: Asked): void {
+    const models = [...this.fleet.models()];
+    if (models.some(({ replicas }) => replicas.length > 0)) this.#reply(asked, 200, '{"status":"ready"}');
+    else {
+      const waiting = models.map(({ name, route }) => `${name}: ${route.waitingFor}`);
+      const missing =
+        this.fleet.revision === undefined ? "no routes from the control plane yet" : "no model has a ready replica";
+      this.#reply(asked, 503, JSON.stringify({ status: "not ready", reason: missing, waiting }));
+    }
+  }
+
+  async #metricsText({ res }: Asked): Promise<void> {
+    const text = await this.metrics.text();
+    res.writeHead(200, ["content-type", this.metrics.registry.contentType]);
+    res.end(text);
+  }
+
+  #preflight({ req, res }: Asked, endpoint: Endpoint): void {
+    const methods = [...methodsOf(endpoint), "OPTIONS"];
+    const { origin, "access-control-request-headers": requestedHeaders } = req.headers;
+    const headers = preflightHeaders(this.#options.cors, { origin, requestedHeaders, methods });
+    res.writeHead(204, ["allow", methods.join(", "), ...headers]);
+    res.end();
+  }
+
+  #refuseMethod(asked: Asked, endpoint: Endpoint): void {
+    const allow = [...methodsOf(endpoint), "OPTIONS"].join(", ");
+    const message = `${asked.path.slice(0, 200)} takes ${allow}, not ${asked.req.method ?? ""}.`;
+    this.#refuse(asked, { code: "METHOD_NOT_ALLOWED", message }, ["allow", allow]);
+  }
+
+  #refuse(asked: Asked, refusal: Refusal, headers: readonly string[] = []): void {
+    const reply = refusalReply(findEndpointShape(asked.path), refusal, asked.requestId);
+    this.#send(asked, { ...reply, headers: [...reply.headers, ...headers, ...asked.extraHeaders] });
+  }
+
+  #reply(asked: Asked, status: number, body: string): void {
+    this.#send(asked, { status, body, headers: ["x-request-id", asked.requestId, ...asked.extraHeaders] });
+  }
+
+  #send(asked: Asked, reply: Reply): void {
+    sendReply(this.#options.clock, asked, reply);
+    const { requestId, path, req } = asked;
+    const line = { request_id: requestId, method: req.method, path: path.slice(0, 200), code: reply.status };
+    if (reply.status === 200 || reply.status === 503) this.#options.logger.debug(line, "request");
+    else this.#options.logger.info(line, "request");
+  }
+
+  /** What is no HTTP gets an answer all the same, in the shape that clients read. */
+  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const carried = [...this.#exchanges].flatMap(([exchange, its]) => (its === socket ? [exchange] : []));
+    if (error.code === "ECONNRESET" || !socket.writable || carried.some((exchange) => !exchange.isOpen)) {
+      socket.destroy();
+      return;
+    }
+    const [uploading] = carried;
+    if (uploading !== undefined) {
+      uploading.onRefused({ code: "BAD_REQUEST", message: "The request's body is not framed as HTTP/1.1 asks for." });
+      return;
+    }
+    const refusal = clientErrorRefusal(error);
+    const requestId = requestIdOf(undefined);
+    const body = errorBody("openai", refusal, requestId);
+    const { http } = ERRORS[refusal.code];
+    socket.end(
+      `HTTP/1.1 ${String(http)} ${STATUS_TEXTS[refusal.code] ?? "Bad Request"}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${String(Buffer.byteLength(body))}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    this.#options.logger.info({ request_id: requestId, code: http, detail: error.code }, "malformed request");
+  }
+}
+
+const STATUS_TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  HEADERS_TOO_LARGE: "Request Header Fields Too Large",
+  REQUEST_TIMEOUT: "Request Timeout",
+};
+
+function clientErrorRefusal({ code }: NodeJS.ErrnoException): Refusal {
+  if (code === "HPE_HEADER_OVERFLOW")
+    return { code: "HEADERS_TOO_LARGE", message: "The request's headers are over this router's limit." };
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return { code: "REQUEST_TIMEOUT", message: "The request's head did not come in time." };
+  return { code: "BAD_REQUEST", message: "What was sent is no HTTP/1.1 request." };
+}
+
+const findEndpointShape = (path: string): "openai" | "anthropic" =>
+  path.startsWith("/v1/messages") ? "anthropic" : "openai";
+
+/** The client's own id when it can stand in a log line and a header, else a new one. */
+const requestIdOf = (given: string | readonly string[] | undefined): string =>
+  typeof given === "string" && SANE_REQUEST_ID.test(given) ? given : `req_${randomUUID()}`;
+
+/** A request's target may be a whole URL; the path ends at the query. */
+function splitTarget(url: string): { readonly path: string; readonly target: string } {
+  const target = url.startsWith("/") ? url : pathOfUrl(url);
+  const query = target.indexOf("?");
+  return { path: query === -1 ? target : target.slice(0, query), target };
+}
+
+function pathOfUrl(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? "" : parsed.pathname + parsed.search;
+}

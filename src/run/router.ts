@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import type { Transport } from "@connectrpc/connect";
+import { type Clock, systemClock } from "../platform/clock.ts";
+import type { Logger } from "../platform/logger.ts";
+import { DEFAULT_LIMITS, type RouterLimits } from "../router/limits.ts";
+import { RouterServer } from "../router/server.ts";
+import { TableClient } from "../router/table.ts";
+
+export interface RouterOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Where RouterService is: the control plane, or one in the same process. */
+  readonly transport: Transport;
+  readonly logger: Logger;
+  /** PEM texts. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** Origins whose pages may call the router; "*" for all. None by default: a page must not use a router unasked. */
+  readonly cors?: readonly string[];
+  readonly limits?: Partial<RouterLimits>;
+  readonly clock?: Clock;
+}
+
+export interface RunningRouter {
+  readonly url: string;
+  readonly port: number;
+  /** Prometheus' exposition text, for a process that shows it elsewhere too. */
+  metrics(): Promise<string>;
+  /** Resolves when no connection is left. Requests in flight get `limits.stop` to end. */
+  stop(): Promise<void>;
+}
+
+/** Starts a router. Rejects when its address cannot be listened on; a control plane that is away is no failure. */
+export async function startRouter(options: RouterOptions): Promise<RunningRouter> {
+  const { listen, transport, logger, clock = systemClock } = options;
+  const random = Math.random;
+  const server = new RouterServer({
+    clock,
+    random,
+    logger,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    policy: "least-in-flight",
+    cors: options.cors ?? [],
+    tls: options.tls,
+  });
+  const port = await server.listen(listen.host, listen.port);
+  const table = new TableClient({ transport, holder: server.fleet, routerId: randomUUID(), clock, random, logger });
+  table.start();
+  const scheme = options.tls === undefined ? "http" : "https";
+  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+  return {
+    url: `${scheme}://${host}:${String(port)}`,
+    port,
+    metrics: () => server.metrics.text(),
+    async stop() {
+      await server.stop();
+      await table.stop();
+    },
+  };
+}
