@@ -7,7 +7,7 @@ import { runProgram } from "../../platform/run.ts";
 import { failed, type InstallFailure } from "./failure.ts";
 import { lastLine } from "./libraries.ts";
 
-export interface AptArchive {
+interface AptArchive {
   readonly uri: string;
   readonly suite: string;
   /** The file with the keys that the archive is signed with. */

@@ -56,7 +56,7 @@ describe("at the same time", () => {
     const child = spawn(
       process.execPath,
       [
-        join(import.meta.dirname, "../../../test/fixtures/install-once.ts"),
+        join(import.meta.dirname, "../../../test/fakes/install-once.ts"),
         bench.enginesDir,
         bench.server.api,
         "b1",

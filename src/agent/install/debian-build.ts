@@ -74,7 +74,7 @@ async function findBackends(folder: string): Promise<ReadonlyMap<string, string>
  * Starts the program by the folder's own loader with the folder's own libraries, since the system's may be too old for it,
  * and names the CPU backend, since the place it would look in is the system's. It becomes the program: the pid stays.
  */
-export function startScript({ libraries, loader }: DebianLayout, backend: string): string {
+function startScript({ libraries, loader }: DebianLayout, backend: string): string {
   return `#!/bin/sh
 here=\${0%/*}/${ROOT}
 lib=$here/${libraries}

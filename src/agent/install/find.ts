@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import type { EngineSource } from "../../core/desired.ts";
 import type { EngineBuild, EngineOrigin } from "../../core/node.ts";
 import { isExecutableFile } from "../../platform/folders.ts";
@@ -12,7 +12,7 @@ export interface Places {
   readonly optDir: string;
 }
 
-export interface FoundBuild {
+interface FoundBuild {
   readonly build: EngineBuild;
   /** Undefined: it was not installed by an agent. */
   readonly installed: InstalledBuild | undefined;
@@ -30,6 +30,9 @@ interface Candidate {
   readonly installed: InstalledBuild | undefined;
 }
 
+/** An unpacked release has its program at the top, one that was installed or built by hand deeper. */
+const OPT_FOLDERS = ["", "bin", "build/bin"] as const;
+
 /** Looks at every place and has each executable say what it is. A configured binary is the only one looked at. */
 export async function findBuilds(context: InstallContext, places: Places): Promise<FoundBuilds> {
   const builds: FoundBuild[] = [];
@@ -46,7 +49,7 @@ async function candidatesIn({ engine, folder }: InstallContext, places: Places):
   const { configured, pathDirs, optDir } = places;
   if (configured !== undefined) return [{ origin: "configured", path: configured, installed: undefined }];
   const onPath = await firstExecutable(pathDirs.map((dir) => join(dir, engine.program)));
-  const inOpt = await firstExecutable(["", "bin", "build/bin"].map((dir) => join(optDir, dir, engine.program)));
+  const inOpt = await firstExecutable(OPT_FOLDERS.map((dir) => join(optDir, dir, engine.program)));
   const found: readonly Candidate[] = [
     ...onPath.map((path) => ({ origin: "path", path, installed: undefined }) as const),
     ...inOpt.map((path) => ({ origin: "opt", path, installed: undefined }) as const),
@@ -58,9 +61,9 @@ async function candidatesIn({ engine, folder }: InstallContext, places: Places):
   ];
 }
 
-/** As a shell would find it on PATH: the first that may be executed. */
+/** As a shell would find it on PATH, but never in whatever folder this process happens to be in. */
 async function firstExecutable(paths: readonly string[]): Promise<readonly string[]> {
-  for (const path of paths) if (await isExecutableFile(path)) return [path];
+  for (const path of paths.filter(isAbsolute)) if (await isExecutableFile(path)) return [path];
   return [];
 }
 

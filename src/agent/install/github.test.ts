@@ -159,7 +159,7 @@ describe("from GitHub", () => {
   test("a disk that becomes full", async (context) => {
     await mkdir(bench.enginesDir);
     try {
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", bench.enginesDir], { stdio: "ignore" });
+      execFileSync("/bin/mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", bench.enginesDir], { stdio: "ignore" });
     } catch {
       context.skip("a small disk can be mounted by root only");
     }
@@ -168,7 +168,7 @@ describe("from GitHub", () => {
       expect(await bench.ensure(github("b1"))).toMatchObject({ kind: "no-space", retry: false });
       expect(await bench.leftovers()).toEqual([]);
     } finally {
-      execFileSync("umount", [bench.enginesDir]);
+      execFileSync("/bin/umount", [bench.enginesDir]);
     }
   });
 

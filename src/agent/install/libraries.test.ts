@@ -9,7 +9,7 @@ const bench = new InstallBench();
 
 /** A real program of this machine, made to need a library that machines without a desktop do not have. */
 async function needyLibrary(): Promise<string | undefined> {
-  const libraries = execFileSync("ldconfig", ["-p"], { encoding: "utf8", env: { PATH: "/usr/sbin:/sbin" } });
+  const libraries = execFileSync("/sbin/ldconfig", ["-p"], { encoding: "utf8" });
   const bytes = await readFile("/bin/ls");
   const at = bytes.indexOf("libselinux.so.1\0");
   if (at < 0 || libraries.includes("libvulkan.so.1")) return undefined;

@@ -8,13 +8,13 @@ import { fileStamp } from "../../platform/folders.ts";
 import { readKernelFile } from "../../platform/host.ts";
 import { type RunOutcome, runProgram } from "../../platform/run.ts";
 
-export interface ProbedBuild {
+interface ProbedBuild {
   readonly version: string;
   /** The GPUs that it sees, by its own names. */
   readonly devices: readonly string[];
 }
 
-export interface ProbeFailure {
+interface ProbeFailure {
   /** A sentence. */
   readonly reason: string;
   /** What the program said. */

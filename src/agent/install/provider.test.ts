@@ -27,6 +27,11 @@ describe("what is here already", () => {
     });
   });
 
+  test("neither an empty entry of PATH nor an empty folder means the current one", async () => {
+    const { builds, refusals } = await bench.provider({ pathDirs: ["", "."], optDir: "" }).found("llama.cpp");
+    expect([builds, refusals]).toEqual([[], []]);
+  });
+
   test("a configured binary is the only one, whatever the control plane names", async () => {
     const path = await bench.program("mine", SAYS_VERSION);
     const configured = { "llama.cpp": path };
