@@ -85,7 +85,7 @@ describe("unpackTar", () => {
     await mkdir(join(source, "sub"));
     await symlink("..", join(source, "sub/up"));
     await symlink("sub/up/../secret", join(source, "sneaky"));
-    execFileSync("mkfifo", [join(source, "pipe")]);
+    execFileSync("/usr/bin/mkfifo", [join(source, "pipe")]);
     pack(...args);
     const outcome = await unpackTar(archive, target);
     expect(outcome.ok ? "unpacked" : outcome.error).toMatchObject({
@@ -109,7 +109,7 @@ describe("unpackTar", () => {
     const small = join(base, "small");
     await mkdir(small);
     try {
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", small], { stdio: "ignore" });
+      execFileSync("/bin/mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", small], { stdio: "ignore" });
     } catch {
       context.skip("a small disk can be mounted by root only");
     }
@@ -120,7 +120,7 @@ describe("unpackTar", () => {
       expect(outcome.ok ? "unpacked" : outcome.error).toMatchObject({ kind: "no-space" });
       expect(await readdir(small)).toEqual([]);
     } finally {
-      execFileSync("umount", [small]);
+      execFileSync("/bin/umount", [small]);
     }
   });
 });

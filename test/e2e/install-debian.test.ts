@@ -67,10 +67,10 @@ test.runIf(isDebian && process.getuid?.() === 0)("an ordinary user can do it too
   const home = await mkdtemp(join(tmpdir(), "llmgw-nobody-"));
   try {
     chownSync(home, NOBODY, NOBODY);
-    const script = join(import.meta.dirname, "../fixtures/install-once.ts");
+    const script = join(import.meta.dirname, "../fakes/install-once.ts");
     const argv = [process.execPath, script, join(home, "engines"), "http://127.0.0.1:9", "", "debian"];
     const uid = `--reuid=${String(NOBODY)}`;
-    const output = execFileSync("setpriv", [uid, `--regid=${String(NOBODY)}`, "--clear-groups", ...argv], {
+    const output = execFileSync("/usr/bin/setpriv", [uid, `--regid=${String(NOBODY)}`, "--clear-groups", ...argv], {
       encoding: "utf8",
       env: { PATH: process.env["PATH"] ?? "", HOME: home },
     });

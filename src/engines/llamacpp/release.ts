@@ -2,7 +2,7 @@ import { z } from "zod";
 import { err, ok, type Result } from "../../core/result.ts";
 
 /** A published file, wherever it was listed. */
-export interface ReleaseAsset {
+interface ReleaseAsset {
   readonly name: string;
   readonly url: string;
   /** 0: the listing does not say. */
