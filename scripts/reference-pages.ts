@@ -1,6 +1,10 @@
+import { cliReference } from "../src/cli/reference.ts";
 import { configReference, type SettingRow } from "../src/config/reference.ts";
 import { ERRORS } from "../src/core/errors.ts";
 import { REPLICA_TRAITS } from "../src/core/replica-state.ts";
+import { METRICS as AGENT_METRICS } from "../src/agent/metrics.ts";
+import { METRICS as CONTROL_METRICS } from "../src/control/metrics.ts";
+import { METRICS as ROUTER_METRICS } from "../src/router/metrics.ts";
 import { type Layer, LAYERS } from "./layers.js";
 import { markdownTable } from "./markdown-table.ts";
 
@@ -11,8 +15,10 @@ const LAYERS_END = "<!-- layers:end -->";
 /** Every page of docs/reference: path from the root of the repository → content. */
 export function pages(): Readonly<Record<string, string>> {
   return {
+    "docs/reference/cli.md": page("Commands", cliReference()),
     "docs/reference/config.md": page("Configuration", configuration()),
     "docs/reference/errors.md": page("Errors", errors()),
+    "docs/reference/metrics.md": page("Metrics", metrics()),
     "docs/reference/replica-states.md": page("The states of a replica", replicaStates()),
   };
 }
@@ -67,6 +73,38 @@ function errors(): string {
   return `What the router answers a client, and what a command ends with.\n\n${markdownTable(head, rows)}`;
 }
 
+interface MetricRow {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** Every list of metrics there is, under the name of the part that reports it. */
+const METRIC_LISTS: Readonly<Record<string, readonly MetricRow[]>> = {
+  "Control plane": Object.values(CONTROL_METRICS),
+  Router: Object.values(ROUTER_METRICS),
+  Agent: AGENT_METRICS,
+};
+
+const WHERE_METRICS_ARE = [
+  "In Prometheus' text format at `/metrics`: those of the control plane and of the router in it on `listen` of server.yaml,",
+  "those of a router also on its own port, those of an agent on `metrics_listen` of agent.yaml.",
+].join("\n");
+
+function metrics(): string {
+  const sections = Object.entries(METRIC_LISTS).map(([part, list]) => {
+    const rows = list.map(({ name, type, labels, help }) => [code(name), type, codes(labels), help]);
+    return `## ${part}\n\n${markdownTable(["name", "type", "labels", "meaning"], rows)}`;
+  });
+  return [WHERE_METRICS_ARE, ...sections].join("\n\n");
+}
+
+const LOST = [
+  "A replica on a node that is given up becomes `lost`, whatever its state but `stopped`; one on a node that was removed",
+  "from the cluster becomes `stopped`. While a node is only silent, nothing changes.",
+].join("\n");
+
 function replicaStates(): string {
   const head = [
     "state",
@@ -84,7 +122,7 @@ function replicaStates(): string {
     yes(holdsResources),
     yes(counts),
   ]);
-  return `When its node is lost, a replica that holds anything becomes \`lost\`, whatever its state.\n\n${markdownTable(head, rows)}`;
+  return `${LOST}\n\n${markdownTable(head, rows)}`;
 }
 
 function layers(table: readonly Layer[]): string {
