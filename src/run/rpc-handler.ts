@@ -1,0 +1,60 @@
+import { Code, ConnectError, type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
+import {
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
+import { PEER, type Peer } from "../control/peer.ts";
+import type { WebHandler, WebRequest } from "../platform/listen.ts";
+import type { Logger } from "../platform/logger.ts";
+import { peerCertificate } from "../platform/peer-certificate.ts";
+
+/** One message of a stream or a call. Agents cut their reports to less; a manifest of this size would be a mistake. */
+const READ_MAX_BYTES = 32 * 1024 * 1024;
+
+interface RpcOptions {
+  readonly routes: (router: ConnectRouter) => void;
+  /** Aborted when the server stops: streams end. */
+  readonly shutdown: AbortSignal;
+  readonly logger: Logger;
+  /** For every path that is no call. */
+  readonly otherwise: WebHandler;
+}
+
+/** Serves calls in the Connect, gRPC and gRPC-web protocols, and hands everything else on. */
+export function rpcHandler({ routes, shutdown, logger, otherwise }: RpcOptions): WebHandler {
+  const router = createConnectRouter({
+    acceptCompression: [compressionGzip],
+    readMaxBytes: READ_MAX_BYTES,
+    shutdownSignal: shutdown,
+  });
+  routes(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  return (request, response) => {
+    const handler = handlers.get(pathOf(request));
+    if (handler === undefined || !hasHost(request)) {
+      otherwise(request, response);
+      return;
+    }
+    const contextValues = createContextValues().set(PEER, peerOf(request));
+    handler(universalRequestFromNodeRequest(request, response, undefined, contextValues))
+      .then((answer) => universalResponseToNodeResponse(answer, response))
+      .catch((error: unknown) => {
+        // The other end is gone, or never was in order: its own log says more.
+        if (ConnectError.from(error).code !== Code.Aborted) {
+          logger.debug({ err: error, method: handler.method.name }, "a call ended without its answer being read");
+        }
+        response.destroy();
+      });
+  };
+}
+
+export const pathOf = (request: WebRequest): string => (request.url ?? "").split("?", 1)[0] ?? "";
+
+/** HTTP/1.0 clients may leave it out; the library cannot do without. */
+const hasHost = (request: WebRequest): boolean => "authority" in request || request.headers.host !== undefined;
+
+function peerOf(request: WebRequest): Peer {
+  const { tls, certificate } = peerCertificate(request);
+  return tls ? { kind: "tls", certificate } : { kind: "plain" };
+}
