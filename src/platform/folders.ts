@@ -1,4 +1,4 @@
-import { access, chmod, constants, mkdir, readdir, rename, stat } from "node:fs/promises";
+import { access, chmod, constants, mkdir, open, readdir, rename, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { isErrno } from "./files.ts";
 
@@ -17,6 +17,20 @@ export async function listFilesBelow(folder: string): Promise<readonly string[]>
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => !entry.isDirectory());
   return files.map((entry) => relative(folder, join(entry.parentPath, entry.name))).toSorted();
+}
+
+/** Has the disk hold what was written, so that a rename after it is never there without the content. */
+export async function syncFilesBelow(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const file = await open(join(entry.parentPath, entry.name), "r");
+    try {
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
 }
 
 /** With everything above it that is missing. */

@@ -3,7 +3,7 @@ import { bytes } from "../../core/ids.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { BuildPlan, CheckedAsset } from "../../engines/llamacpp/release.ts";
 import { removeIfThere } from "../../platform/files.ts";
-import { listFilesBelow, makeFolder, moveUnlessTaken } from "../../platform/folders.ts";
+import { listFilesBelow, listNames, makeFolder, moveUnlessTaken } from "../../platform/folders.ts";
 import { unpackTar } from "../../platform/unpack.ts";
 import type { InstallContext, InstallRequest } from "./context.ts";
 import { failed, fetchFailed, type InstallFailure, unpackFailed } from "./failure.ts";
@@ -16,6 +16,7 @@ export async function fetchBuild(
   context: InstallContext,
   { plan, staging, request }: { readonly plan: BuildPlan; readonly staging: string; readonly request: InstallRequest },
 ): Promise<Result<string, InstallFailure>> {
+  await dropOtherDownloads(context, plan);
   const [main, ...runtimes] = await fetchArchives(context, plan, request);
   if (main === undefined) return err(failed("no-build", `the build ${plan.flavour} of ${plan.tag} has no archive`));
   if (!main.ok) return main;
@@ -31,6 +32,15 @@ export async function fetchBuild(
     if (!added.ok) return added;
   }
   return ok(binary);
+}
+
+/** What was left of an earlier version is not going to be asked for again. */
+async function dropOtherDownloads({ folder }: InstallContext, plan: BuildPlan): Promise<void> {
+  const downloads = join(folder, DOWNLOADS);
+  for (const name of await listNames(downloads)) {
+    const isWanted = plan.archives.some((archive) => name.includes(archive.name));
+    if (!isWanted) await removeIfThere(join(downloads, name));
+  }
 }
 
 /** One after the other, with one progress over all; ends with the first that fails. */

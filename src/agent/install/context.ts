@@ -14,6 +14,8 @@ export interface InstallContext {
   readonly probe: Probe;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Notes why something that was tried or wished for is not to be had: for the log, once, and for the node. */
+  readonly refuse: (reason: string) => void;
   /** The agent's: proxies, GITHUB_TOKEN and PATH are read from it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isRoot: boolean;

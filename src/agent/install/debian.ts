@@ -86,7 +86,7 @@ async function fetchPackages(
       const outcome = await fetchWith(apt, suite, request);
       if (outcome.ok) return outcome;
       failures.push(outcome.error);
-      context.logger.info({ reason: outcome.error.message }, "no llama.cpp from this archive of Debian's");
+      context.refuse(`no llama.cpp from an archive of Debian's: ${outcome.error.message}`);
       if (outcome.error.kind === "aborted" || outcome.error.kind === "no-space") return outcome;
       if (outcome.error.kind === "unreachable") break;
     }

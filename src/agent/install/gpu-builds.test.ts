@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { engineArchive, packArchive } from "../../../test/fakes/engine-archive.ts";
-import { CPU, CUDA, CUDART, github, InstallBench, pathOf } from "../../../test/fakes/install-bench.ts";
+import { CPU, CUDA, CUDART, github, InstallBench, pathOf, request } from "../../../test/fakes/install-bench.ts";
 import { glibcVersion } from "../../platform/libc.ts";
 
 const { arch } = process;
@@ -30,11 +30,29 @@ describe("for GPUs", () => {
 
   test.runIf(hasBuilds)("a CUDA build that sees no GPU is not taken: the CPU's is", async () => {
     await publishCuda("libcudart.so.99");
-    const build = await bench.ensure(github("b5"), driver);
-    expect(build).toMatchObject({ version: "b5", devices: [] });
-    expect(pathOf(build)).toContain("/b5-cpu/");
+    const engines = bench.provider(driver);
+    const outcome = await engines.ensure("llama.cpp", github("b5"), request());
+    expect(outcome).toMatchObject({ ok: true, value: { version: "b5", devices: [] } });
+    expect(outcome.ok ? outcome.value.path : "").toContain("/b5-cpu/");
+    expect((await engines.found("llama.cpp")).refusals).toEqual([
+      "cuda-12.8 of b5: it sees no GPU: a library of the driver or of CUDA cannot be loaded",
+    ]);
     expect(await bench.leftovers()).toEqual([]);
   });
+
+  test.runIf(hasBuilds)(
+    "B71 with a driver of unknown version no CUDA build is guessed, and the node says so",
+    async () => {
+      await publishCuda("libcudart.so.12");
+      const engines = bench.provider({ gpuDriver: () => Promise.resolve({ version: "" }) });
+      expect(await engines.ensure("llama.cpp", github("b5"), request())).toMatchObject({
+        ok: true,
+        value: { devices: [] },
+      });
+      expect((await engines.found("llama.cpp")).refusals.join()).toContain("so no CUDA build is guessed");
+      expect(bench.server.fileRequests.filter((one) => one.path.includes("cuda"))).toEqual([]);
+    },
+  );
 
   test.runIf(hasBuilds)("what was installed before there was a driver is looked for anew", async () => {
     await publishCuda("libcudart.so.12");

@@ -3,7 +3,7 @@ import type { EngineBuild } from "../../core/node.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import { type BuildPlan, type BuildTarget, planBuilds, type Release, tagOf } from "../../engines/llamacpp/release.ts";
 import { removeIfThere } from "../../platform/files.ts";
-import { makeFolder } from "../../platform/folders.ts";
+import { makeFolder, syncFilesBelow } from "../../platform/folders.ts";
 import { glibcVersion } from "../../platform/libc.ts";
 import { fetchBuild } from "./archives.ts";
 import type { InstallContext, InstallRequest } from "./context.ts";
@@ -41,7 +41,7 @@ async function installFrom(context: InstallContext, wanted: Wanted, request: Ins
   if (wanted.source === "debian") return await fromDebian(context, wanted, request);
   const published = await fromListing(context, wanted, request);
   if (published.ok || wanted.source !== "github" || !debianMayHelp(published.error)) return published;
-  context.logger.warn({ reason: published.error.message }, "no build from GitHub; taking Debian's");
+  context.refuse(`no build from GitHub, so Debian's is taken: ${published.error.message}`);
   const standIn = await fromDebian(context, wanted, request);
   if (standIn.ok || standIn.error.kind === "aborted") return standIn;
   return err(allFailed(context.engine.name, [prefixed("GitHub", published.error), prefixed("Debian", standIn.error)]));
@@ -64,13 +64,13 @@ async function fromListing(context: InstallContext, wanted: Wanted, request: Ins
   if (!listing.ok) return listing;
   const target = await describeTarget(context);
   const { plans, refusals } = plansOf(listing.value, target);
-  for (const reason of refusals) context.logger.info({ reason }, "a published build that this machine cannot have");
+  refusals.forEach(context.refuse);
   const failures = refusals.map((reason) => failed("no-build", reason));
   for (const plan of plans) {
     const outcome = await fromPlan(context, { plan, wanted, target }, request);
     if (outcome.ok || !anotherMayHelp(outcome.error)) return outcome;
     const message = `${plan.flavour} of ${plan.tag}: ${outcome.error.message}`;
-    context.logger.warn({ reason: message }, "a build that does not do on this machine");
+    context.refuse(message);
     failures.push(failed(outcome.error.kind, message));
   }
   return err(failures.length === 1 && failures[0] !== undefined ? failures[0] : allFailed("a build", failures));
@@ -125,7 +125,7 @@ async function fromDebian(context: InstallContext, wanted: Wanted, request: Inst
       }
       if (tried.error.kind === "aborted") return tried;
       reason = failed(tried.error.kind, `CPU backend ${variant.name}: ${tried.error.message}`);
-      context.logger.warn({ reason: reason.message }, "a build that does not do on this machine");
+      context.refuse(reason.message);
     }
     return err(reason);
   });
@@ -177,6 +177,7 @@ interface Commit {
 }
 
 async function commit({ staging, name, wanted, binary, hadDriver }: Commit, proved: Proved): Promise<Outcome> {
+  await syncFilesBelow(staging);
   const installed = await commitStaging(staging, name, {
     version: proved.version,
     asked: wanted.version,

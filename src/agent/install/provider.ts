@@ -4,6 +4,7 @@ import type { EngineBuild } from "../../core/node.ts";
 import type { EngineName } from "../../core/profile.ts";
 import type { Progress } from "../../core/replica-state.ts";
 import { err, ok, type Result } from "../../core/result.ts";
+import type { Engine } from "../../engines/engine.ts";
 import { engineOf } from "../../engines/list.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Downloader } from "../../platform/fetch/download.ts";
@@ -49,8 +50,8 @@ export interface EngineProvider {
 
 interface Room {
   readonly context: InstallContext;
-  /** The last installation's failure, for the node to show. */
-  lastFailure: string | undefined;
+  /** Of the last installation, for the node to show. */
+  readonly refusals: Set<string>;
 }
 
 export function createEngineProvider(options: EngineProviderOptions): EngineProvider {
@@ -61,18 +62,29 @@ export function createEngineProvider(options: EngineProviderOptions): EngineProv
   const roomOf = (name: EngineName): Room | undefined => {
     const engine = engineOf(name);
     if (engine === undefined) return undefined;
-    const room = rooms.get(name) ?? { context: contextOf(engine, options), lastFailure: undefined };
+    const room = rooms.get(name) ?? openRoom(engine);
     rooms.set(name, room);
     return room;
+  };
+
+  const sayOnce = (name: EngineName, reason: string): void => {
+    if (!said.has(reason)) options.logger.warn({ engine: name, reason }, "an engine that cannot be had");
+    said.add(reason);
+  };
+
+  const openRoom = (engine: Engine): Room => {
+    const refusals = new Set<string>();
+    const refuse = (reason: string): void => {
+      refusals.add(reason);
+      sayOnce(engine.name, reason);
+    };
+    return { context: contextOf(engine, options, refuse), refusals };
   };
 
   const look = async ({ context }: Room): Promise<FoundBuilds> => {
     const { configured, pathDirs, optDir } = options;
     const all = await findBuilds(context, { configured: configured[context.engine.name], pathDirs, optDir });
-    for (const reason of all.refusals.filter((refusal) => !said.has(refusal))) {
-      said.add(reason);
-      options.logger.warn({ engine: context.engine.name, reason }, "an engine that cannot be used");
-    }
+    for (const reason of all.refusals) sayOnce(context.engine.name, reason);
     return all;
   };
 
@@ -81,8 +93,7 @@ export function createEngineProvider(options: EngineProviderOptions): EngineProv
       const room = roomOf(name);
       if (room === undefined) return { builds: [], refusals: [] };
       const { builds, refusals } = await look(room);
-      const failure = room.lastFailure === undefined ? [] : [room.lastFailure];
-      return { builds: builds.map(({ build }) => build), refusals: [...refusals, ...failure] };
+      return { builds: builds.map(({ build }) => build), refusals: [...refusals, ...room.refusals] };
     },
     async ensure(name, source, request) {
       const room = roomOf(name);
@@ -96,14 +107,17 @@ export function createEngineProvider(options: EngineProviderOptions): EngineProv
       }
       const wanted = source ?? { version: "", source: "github" };
       const key = [name, wanted.version, wanted.source].join(" ");
-      const outcome = await sharing(key, request, (shared) => install(room.context, wanted, shared));
-      room.lastFailure = outcome.ok || outcome.error.kind === "aborted" ? undefined : outcome.error.message;
-      return outcome;
+      return await sharing(key, request, async (shared) => {
+        room.refusals.clear();
+        const outcome = await install(room.context, wanted, shared);
+        if (!outcome.ok && outcome.error.kind !== "aborted") room.context.refuse(outcome.error.message);
+        return outcome;
+      });
     },
   };
 }
 
-function contextOf(engine: InstallContext["engine"], options: EngineProviderOptions): InstallContext {
+function contextOf(engine: Engine, options: EngineProviderOptions, refuse: InstallContext["refuse"]): InstallContext {
   const { enginesDir, downloader, clock, logger, env, isRoot, gpuDriver, githubApi } = options;
   return {
     engine,
@@ -112,6 +126,7 @@ function contextOf(engine: InstallContext["engine"], options: EngineProviderOpti
     probe: createProbe(engine, clock),
     clock,
     logger,
+    refuse,
     env,
     isRoot,
     githubApi: githubApi ?? "https://api.github.com",

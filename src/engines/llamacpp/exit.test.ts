@@ -169,7 +169,15 @@ const CASES: readonly Case[] = [
   { name: "a crash", signal: "SIGSEGV", reason: "it crashed (SIGSEGV)", retry: true },
   { name: "weights that shrank", code: 135, reason: /^it crashed \(SIGBUS\)/, retry: true },
   { name: "ended from outside", signal: "SIGTERM", reason: "ended by SIGTERM", retry: true },
-  { name: "ended by itself", code: 0, reason: /^it ended by itself/, retry: true },
+  { name: "ended through a shell", code: 143, reason: "ended by SIGTERM", retry: true },
+  {
+    name: "told twice",
+    code: 1,
+    lines: ["Received second interrupt, terminating immediately."],
+    reason: /second signal/,
+    retry: true,
+  },
+  { name: "ended by itself", code: 0, lines: ["E x: failed to allocate"], reason: /^it ended by itself/, retry: true },
   { name: "anything else", code: 7, lines: ["strange", ""], reason: "exit code 7: strange", retry: true },
   { name: "without a word", code: 7, reason: "exit code 7: no output", retry: true },
 ];

@@ -17,6 +17,11 @@ const CPU_FLAGS_BUILDS_USE = ["sse4_2", "avx", "f16c", "fma", "bmi2", "avx2"] as
 
 /** First match wins: the particular before the general, since one failure often brings the next one's message with it. */
 const RULES: readonly Rule[] = [
+  // Ended from outside, or as it should: then whatever stands in the log was no reason.
+  ({ code }) => (code === 0 ? passing("it ended by itself, without an error") : undefined),
+  (ending) => (died(ending, 143, "SIGTERM") ? passing("ended by SIGTERM") : undefined),
+  (ending) => (died(ending, 130, "SIGINT") ? passing("ended by SIGINT") : undefined),
+  ({ log }) => (log.includes("Received second interrupt") ? passing("ended by a second signal") : undefined),
   ({ log }) => {
     const library = missingLibrary(log);
     return library === undefined ? undefined : final(library.reason);
@@ -75,7 +80,6 @@ const RULES: readonly Rule[] = [
   (ending) =>
     died(ending, 135, "SIGBUS") ? passing("it crashed (SIGBUS): a weight file shrank or its disk failed") : undefined,
   ({ signal }) => (signal === null ? undefined : passing(`ended by ${signal}`)),
-  ({ code }) => (code === 0 ? passing("it ended by itself, without an error") : undefined),
 ];
 
 /** What the end of a llama-server means. `cpuFlags` lets an illegal instruction name what the machine lacks. */
