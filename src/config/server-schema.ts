@@ -62,8 +62,9 @@ const engines = z.strictObject({
         ),
         source: setting(engineSource(["github", "debian"]).prefault("github"), "Where it is fetched from first."),
       })
-      .prefault({}),
-    "llama.cpp on the nodes.",
+      .optional(),
+    "The build of llama.cpp that every node installs. Unnamed, a node takes the llama-server that it has and installs one when it has none.",
+    "the node's choice",
   ),
   vllm: setting(pypiEngine.optional(), "vLLM on the nodes.", "not installed"),
   sglang: setting(pypiEngine.optional(), "SGLang on the nodes.", "not installed"),
@@ -117,7 +118,7 @@ export const serverSchema = z.strictObject({
     "made from listen",
   ),
   router: setting(router.prefault({}), "The router that runs inside the control plane."),
-  engines: setting(engines.prefault({}), "What nodes install when they have nothing of their own."),
+  engines: setting(engines.prefault({}), "What nodes install, by the engine's name."),
   weights: setting(
     z
       .strictObject({

@@ -20,7 +20,7 @@ function problems(text: string): string {
 const DEFAULTS = {
   listen: { host: "0.0.0.0", port: 7443 },
   router: { listen: { host: "0.0.0.0", port: 8080 }, auth: "keys" },
-  engines: { "llama.cpp": { version: "b11669", source: "github" } },
+  engines: {},
   weights: { concurrency: 4, peers: true },
   nodes: { unreachable_after: 15_000, lost_after: 300_000, brake: 0.5 },
   usage: { retain: 400 * 86_400_000 },
@@ -47,6 +47,12 @@ usage: { retain: 30d }
 describe("server.yaml", () => {
   test("an empty file is valid", () => {
     expect(config("")).toEqual(DEFAULTS);
+  });
+
+  test("an engine that is only named has a version and a source", () => {
+    expect(config("engines: { llama.cpp: {} }\n").engines).toEqual({
+      "llama.cpp": { version: "b11669", source: "github" },
+    });
   });
 
   test("every key is taken", () => {
