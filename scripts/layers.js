@@ -28,7 +28,7 @@ export const LAYERS = [
     folder: "platform",
     pure: false,
     imports: ["core"],
-    packages: ["node:", "pino", "pino-pretty", "undici", "tar"],
+    packages: ["node:", "pino", "pino-pretty", "undici", "tar", "koffi"],
     why: "the machine: processes, files, sockets, clock",
   },
   {
