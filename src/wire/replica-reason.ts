@@ -28,7 +28,7 @@ const prefixed = (why: string): string => (why === "" ? "" : `${why}; `);
 
 function rejectionsInWords(rejections: readonly Rejection[]): string {
   const [first] = rejections;
-  if (first === undefined) return "waiting for the scheduler";
+  if (first === undefined) return "no node has joined yet";
   const others = rejections.length - 1;
   const more = others === 0 ? "" : `; and ${String(others)} more ${others === 1 ? "node says" : "nodes say"} no`;
   return `no node takes it: ${first.node}: ${first.reason}${more}`;

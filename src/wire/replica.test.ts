@@ -28,7 +28,7 @@ const reasons: readonly ReasonCase[] = [
   {
     name: "pending, not looked at yet",
     state: { kind: "pending", rejections: [] },
-    want: "waiting for the scheduler",
+    want: "no node has joined yet",
   },
   {
     name: "pending, one node says no",
