@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { mkdir, readdir, readlink, realpath, rename, rm, stat, symlink } from "node:fs/promises";
+import { mkdir, readdir, realpath, rename, rm, stat, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isErrno, syncFolder } from "./files.ts";
 
@@ -72,12 +72,9 @@ export async function linkTo(target: string, path: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** Whether the path itself is a link. */
-export async function isLink(path: string): Promise<boolean> {
-  try {
-    await readlink(path);
-    return true;
-  } catch {
-    return false;
-  }
+/** The names of the folders in a folder, links followed, hidden ones left out, sorted. */
+export async function foldersIn(folder: string): Promise<readonly string[]> {
+  const names = (await namesIn(folder)).filter((name) => !name.startsWith("."));
+  const looked = await Promise.all(names.map((name) => statIfThere(join(folder, name))));
+  return names.filter((_, i) => looked[i]?.isDirectory() === true);
 }

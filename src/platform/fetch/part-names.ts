@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isErrno } from "../files.ts";
 import { type Owner, parseTag, randomTag } from "./owner.ts";
@@ -44,3 +44,16 @@ async function namesIn(folder: string): Promise<readonly string[]> {
     throw error;
   }
 }
+
+/** What unfinished downloads in the folder already take of the disk. */
+export async function partBytes(folder: string): Promise<number> {
+  const parts = (await namesIn(folder)).filter((name) => name.startsWith(".") && name.endsWith(".part"));
+  const sizes = await Promise.all(
+    // A part is full of holes, so its length says nothing.
+    parts.map(async (name) => (await stat(join(folder, name)).catch(() => undefined))?.blocks ?? 0),
+  );
+  return sizes.reduce((sum, blocks) => sum + blocks * BLOCK_BYTES, 0);
+}
+
+/** The unit of st_blocks, whatever the file system's own. */
+const BLOCK_BYTES = 512;

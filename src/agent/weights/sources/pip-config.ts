@@ -37,24 +37,36 @@ export function parsePipConfig(text: string): PipSettings {
   return { indexUrl: value("index-url"), extraIndexUrls: words(value("extra-index-url")) };
 }
 
+type IniLine =
+  | { readonly kind: "section"; readonly name: string }
+  | { readonly kind: "value"; readonly name: string; readonly value: string }
+  | { readonly kind: "more"; readonly value: string }
+  | { readonly kind: "nothing" };
+
+function readLine(line: string): IniLine {
+  if (/^\s*([#;]|$)/.test(line)) return { kind: "nothing" };
+  // A value goes on in lines that are indented.
+  if (/^\s/.test(line)) return { kind: "more", value: line.trim() };
+  const [, section] = /^\[([^\]]+)\]/.exec(line) ?? [];
+  if (section !== undefined) return { kind: "section", name: section.trim() };
+  const [, name, value = ""] = /^([^=:]+?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
+  if (name === undefined) return { kind: "nothing" };
+  return { kind: "value", name: name.toLowerCase().replaceAll("_", "-"), value: value.trim() };
+}
+
 function parseIni(text: string): ReadonlyMap<string, ReadonlyMap<string, string>> {
   const sections = new Map<string, Map<string, string>>();
   let section = new Map<string, string>();
-  let last: string | undefined;
-  for (const line of text.split(/\r?\n/)) {
-    const heading = /^\[([^\]]+)\]/.exec(line)?.[1];
-    const [, name, value] = /^([^\s=:#;][^=:]*?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
-    if (/^\s*([#;]|$)/.test(line)) continue;
-    if (heading !== undefined) {
-      section = sections.get(heading.trim()) ?? new Map<string, string>();
-      sections.set(heading.trim(), section);
-      last = undefined;
-    } else if (/^\s/.test(line) && last !== undefined) {
-      // A value goes on in lines that are indented.
-      section.set(last, `${section.get(last) ?? ""} ${line.trim()}`);
-    } else if (name !== undefined) {
-      last = name.toLowerCase().replaceAll("_", "-");
-      section.set(last, value ?? "");
+  let last = "";
+  for (const line of text.split(/\r?\n/).map(readLine)) {
+    if (line.kind === "section") {
+      section = sections.get(line.name) ?? new Map<string, string>();
+      sections.set(line.name, section);
+    } else if (line.kind === "value") {
+      last = line.name;
+      section.set(last, line.value);
+    } else if (line.kind === "more") {
+      section.set(last, `${section.get(last) ?? ""} ${line.value}`.trim());
     }
   }
   return sections;

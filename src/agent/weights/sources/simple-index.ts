@@ -41,21 +41,14 @@ function parseJson(body: string): unknown {
 }
 
 function jsonFile(file: Fields | undefined, base: string): readonly IndexFile[] {
-  const [name, link] = [file?.["filename"], file?.["url"]];
-  if (typeof name !== "string" || typeof link !== "string") return [];
-  const url = URL.parse(link, base);
+  if (typeof file?.["filename"] !== "string" || typeof file["url"] !== "string") return [];
+  const url = URL.parse(file["url"], base);
   if (url === null) return [];
-  const hash = asObject(file?.["hashes"])?.["sha256"];
-  const [size, yanked] = [file?.["size"], file?.["yanked"]];
-  return [
-    {
-      name,
-      url: withoutFragment(url),
-      sha256: typeof hash === "string" ? asSha256(hash) : undefined,
-      bytes: typeof size === "number" ? size : 0,
-      isYanked: yanked === true || typeof yanked === "string",
-    },
-  ];
+  const sha256 = asSha256(asObject(file["hashes"])?.["sha256"]);
+  const bytes = typeof file["size"] === "number" ? file["size"] : 0;
+  // A reason instead of "true" is as good.
+  const isYanked = file["yanked"] === true || typeof file["yanked"] === "string";
+  return [{ name: file["filename"], url: withoutFragment(url), sha256, bytes, isYanked }];
 }
 
 const ANCHOR = /<a\s([^>]*)>([^<]*)<\/a>/gi;
@@ -91,8 +84,8 @@ const unescaped = (text: string): string =>
 
 const withoutFragment = (url: URL): string => url.href.replace(/#.*$/s, "");
 
-const asSha256 = (text: string | undefined): string | undefined =>
-  text !== undefined && /^[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : undefined;
+const asSha256 = (text: unknown): string | undefined =>
+  typeof text === "string" && /^[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : undefined;
 
 export interface Wheel extends IndexFile {
   readonly version: string;
@@ -126,13 +119,12 @@ const newest = (all: readonly Parsed[]): Wheel | undefined =>
   all.toSorted((a, b) => compareVersions(b.parsed, a.parsed))[0]?.wheel;
 
 /** NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM.whl */
+const WHEEL_NAME = /^([^-/]+)-([^-/]+)(?:-\d[^-/]*)?-[^-/]+-([^-/]+)-([^-/]+)\.whl$/;
+
 function portableWheel(file: IndexFile, project: string): readonly Parsed[] {
-  const parts = file.name.replace(/\.whl$/, "").split("-");
-  if (!file.name.endsWith(".whl") || file.name.includes("/") || parts.length < 5 || parts.length > 6) return [];
-  const [name = "", version = ""] = parts;
+  const [, name = "", version = "", abi = "", platform = ""] = WHEEL_NAME.exec(file.name) ?? [];
   const parsed = parseVersion(version);
-  const isOurs = normalisedName(name) === normalisedName(project);
-  const isPortable =
-    parts.at(-1)?.split(".").includes("any") === true && parts.at(-2)?.split(".").includes("none") === true;
-  return parsed !== undefined && isOurs && isPortable ? [{ wheel: { ...file, version }, parsed }] : [];
+  if (parsed === undefined || normalisedName(name) !== normalisedName(project)) return [];
+  const isPortable = abi.split(".").includes("none") && platform.split(".").includes("any");
+  return isPortable ? [{ wheel: { ...file, version }, parsed }] : [];
 }

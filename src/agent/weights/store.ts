@@ -1,0 +1,138 @@
+import { messageOf } from "../../core/errors.ts";
+import type { HeldModel } from "../../core/node.ts";
+import type { ModelSpec } from "../../core/profile.ts";
+import type { Progress } from "../../core/replica-state.ts";
+import { err, ok, type Result } from "../../core/result.ts";
+import { type ModelSource, parseSource } from "../../core/source.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Downloader } from "../../platform/fetch/download.ts";
+import { isErrno } from "../../platform/files.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { lasting, passing, type WeightFailure } from "./failure.ts";
+import { fetchModel, type FetchOrder } from "./fetch-model.ts";
+import { createRecordBook } from "./folder.ts";
+import { fetchedModels, findHeld } from "./held.ts";
+import { identityOf, namedFile } from "./identity.ts";
+import { useLocal } from "./local-model.ts";
+import { type Choose, offerOf } from "./offer.ts";
+import { createPinCheck } from "./pins.ts";
+import { placedFolders } from "./placed.ts";
+import { placedModels } from "./placed-models.ts";
+import type { ReadyModel } from "./ready.ts";
+import { createSemaphore } from "./semaphore.ts";
+import { describeSource } from "./sources/list.ts";
+import { createTurns } from "./turns.ts";
+
+export interface WeightStoreOptions {
+  /** Where fetched weights land; looked in too. */
+  readonly dir: string;
+  /** Looked in, never written to. */
+  readonly modelDirs: readonly string[];
+  readonly downloader: Downloader;
+  /** HF_*, PIP_*, HOME and XDG folders are read from it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+export interface EnsureRequest {
+  /** The engine's: which of the offered files it needs. */
+  readonly choose: Choose;
+  readonly onProgress: (progress: Progress) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface WeightStore {
+  /**
+   * Makes a model whole on this node and says where it is. What the disk has, fetched earlier or placed by hand, is used
+   * without asking anyone; otherwise the source is asked and what is missing is fetched.
+   */
+  ensure(model: ModelSpec, request: EnsureRequest): Promise<Result<ReadyModel, WeightFailure>>;
+  /** What is whole on the disk at this moment. */
+  held(): Promise<readonly HeldModel[]>;
+  /** Files fetched at once, of all models together. */
+  setConcurrency(files: number): void;
+}
+
+const DEFAULT_CONCURRENCY = 4;
+
+export function createWeightStore(options: WeightStoreOptions): WeightStore {
+  const { dir, modelDirs, downloader, env, logger } = options;
+  const roots = [dir, ...modelDirs];
+  const records = createRecordBook();
+  const pins = createPinCheck();
+  const semaphore = createSemaphore(DEFAULT_CONCURRENCY);
+  const turns = createTurns();
+
+  const findPlaced = async ({ spec, source, choose }: FetchOrder): Promise<ReadyModel | undefined> => {
+    for (const { folder, files } of await placedFolders(source, roots)) {
+      const found = await useLocal(
+        spec,
+        { folder, files: offerOf(files, fileIn(source, folder, roots)) },
+        { choose, pins },
+      );
+      if (found.ok) return found.value;
+      logger.debug({ folder, why: found.error.message }, "a folder of that name does not have the model");
+    }
+    return undefined;
+  };
+
+  const get = async (order: FetchOrder): Promise<Result<ReadyModel, WeightFailure>> => {
+    const { spec, source, choose, signal } = order;
+    const held = (await findHeld(dir, records, order)) ?? (await findPlaced(order));
+    if (held !== undefined) return ok(held);
+    logger.info({ source: spec.source }, "asking the source for the model");
+    const described = await describeSource(source, { downloader, env }, signal);
+    if (!described.ok) return described;
+    if (described.value.kind === "local") {
+      const { folder, files } = described.value;
+      return await useLocal(spec, { folder, files: offerOf(files, namedFile(source)) }, { choose, pins });
+    }
+    return await fetchModel({ dir, records, semaphore }, described.value, order);
+  };
+
+  return {
+    async ensure(spec, request) {
+      const source = parseSource(spec.source);
+      if (!source.ok) return err(lasting("source", source.error));
+      const turn = { key: identityOf(source.value), onProgress: request.onProgress, signal: request.signal };
+      return await turns.take(turn, (onProgress) =>
+        guarded(spec.source, () => get({ ...request, spec, source: source.value, onProgress })),
+      );
+    },
+    async held() {
+      const placed = await Promise.all(roots.map(placedModels));
+      return unique([...(await fetchedModels(dir, records)), ...placed.flat()]);
+    },
+    setConcurrency(files) {
+      semaphore.setLimit(files);
+    },
+  };
+}
+
+/** In a root itself a file lies without the folders it has at its source. */
+const fileIn = (source: ModelSource, folder: string, roots: readonly string[]): string | undefined => {
+  const named = namedFile(source);
+  return roots.includes(folder) ? named?.slice(named.lastIndexOf("/") + 1) : named;
+};
+
+/** The disk's no, in words; anything else is a bug and stays one. */
+async function guarded(
+  source: string,
+  work: () => Promise<Result<ReadyModel, WeightFailure>>,
+): Promise<Result<ReadyModel, WeightFailure>> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isErrno(error, "ENOSPC", "EDQUOT"))
+      return err(passing("no-space", `${source}: the disk is full: ${messageOf(error)}`));
+    if (isErrno(error, "EACCES", "EPERM", "EROFS", "ENOTDIR", "EISDIR", "EIO", "ESTALE")) {
+      return err(passing("disk", `${source}: ${messageOf(error)}`));
+    }
+    throw error;
+  }
+}
+
+function unique(models: readonly HeldModel[]): readonly HeldModel[] {
+  return [...new Map(models.map((model) => [`${model.source} ${model.path}`, model])).values()];
+}
