@@ -1,5 +1,6 @@
 import type { Transport } from "@connectrpc/connect";
 import { formatDuration } from "../core/format.ts";
+import { messageOf } from "../core/errors.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import { type Clock, pause } from "../platform/clock.ts";
@@ -14,9 +15,9 @@ export interface Dialled {
 }
 
 export interface ControlLinkOptions {
-  /** Tried one after the other. */
-  readonly servers: readonly [string, ...string[]];
-  readonly dial: (server: string) => Dialled;
+  /** Tried one after the other; never empty. */
+  readonly servers: readonly string[];
+  readonly dial: (server: string) => Promise<Dialled>;
   readonly node: SessionNode;
   readonly backoff: BackoffPolicy;
   readonly clock: Clock;
@@ -70,7 +71,7 @@ export class ControlLink {
     const { servers, clock, backoff, random } = this.#options;
     let losses = 0;
     for (let attempt = 0; !this.#leaving.signal.aborted; attempt++) {
-      const server = servers[attempt % servers.length] ?? servers[0];
+      const server = servers[attempt % servers.length] ?? "";
       const end = await this.#connect(server);
       if (end.kind === "left") return;
       this.#losses += 1;
@@ -83,20 +84,20 @@ export class ControlLink {
 
   async #connect(server: string): Promise<SessionEnd> {
     const { dial, node, clock, logger } = this.#options;
-    const connection = dial(server);
+    const connection = await dial(server).catch((error: unknown) => messageOf(error));
+    if (typeof connection === "string") return { kind: "lost", reason: connection, heldFor: millis(0) };
     const session = new Session({
       transport: connection.transport,
       node: {
         ...node,
         inventory: () => this.#toldInventory(),
         observed: () => this.#toldObserved(),
-        onWelcome: (welcome) => {
-          this.#session = session;
-          this.#isConnected = true;
-          logger.info(`connected to ${server} (${welcome.id}, version ${welcome.version})`);
-          node.onWelcome(welcome);
-          this.#tell();
-        },
+      },
+      onWelcome: ({ id, version }) => {
+        this.#session = session;
+        this.#isConnected = true;
+        logger.info(`connected to ${server} (${id}, version ${version})`);
+        this.#tell();
       },
       clock,
       signal: this.#leaving.signal,

@@ -32,6 +32,7 @@ export class Replicas {
   #desired: DesiredState | undefined;
   readonly #closing = new AbortController();
   #settling = false;
+  #isStopping = false;
 
   constructor(node: Omit<NodeContext, "onChange">, onChange: () => void) {
     this.#node = {
@@ -52,7 +53,7 @@ export class Replicas {
 
   /** The whole of what is wanted. What is in it and runs already is left alone. */
   apply(desired: DesiredState): void {
-    if (this.#closing.signal.aborted) return;
+    if (this.#isStopping || this.#closing.signal.aborted) return;
     if (desired.revision !== this.#desired?.revision) this.#stopped = [];
     this.#desired = desired;
     this.#settle();
@@ -83,8 +84,9 @@ export class Replicas {
 
   /** Stops every engine and waits until each is proven gone. */
   async stopAll(): Promise<void> {
-    if (this.#desired !== undefined) this.#desired = { ...this.#desired, replicas: [] };
-    else this.#desired = { revision: 0, replicas: [], engines: {}, weightsConcurrency: 0 };
+    this.#isStopping = true;
+    const none = { revision: 0, engines: {}, weightsConcurrency: 0 };
+    this.#desired = { ...none, ...this.#desired, replicas: [] };
     this.#settle();
     while (this.#replicas.size > 0) await new Promise<void>((resolve) => (this.#onSettled = resolve));
     await this.detach();

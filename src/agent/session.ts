@@ -35,14 +35,14 @@ export interface SessionNode {
   readonly inventory: () => Inventory;
   readonly observed: () => ObservedState;
   readonly logPathOf: (id: ReplicaId) => string | undefined;
-  /** The control plane accepted the node. */
-  readonly onWelcome: (server: { readonly id: string; readonly version: string }) => void;
   readonly onDesired: (desired: DesiredState) => void;
 }
 
 interface SessionOptions {
   readonly transport: Transport;
   readonly node: SessionNode;
+  /** The control plane accepted the node. */
+  readonly onWelcome: (server: { readonly id: string; readonly version: string }) => void;
   readonly clock: Clock;
   /** Ends the session with a goodbye. */
   readonly signal: AbortSignal;
@@ -165,7 +165,7 @@ export class Session {
     switch (body.case) {
       case "welcome":
         this.#welcomedAt = clock.monotonic();
-        node.onWelcome({ id: body.value.serverId, version: body.value.serverVersion });
+        this.#options.onWelcome({ id: body.value.serverId, version: body.value.serverVersion });
         return;
       case "desired":
         node.onDesired(desiredFromWire(body.value));

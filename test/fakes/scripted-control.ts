@@ -44,13 +44,11 @@ export async function scriptedControl(
 }
 
 /** A real HTTP/2 connection, as an agent makes one. */
-export function dial(server: string): Dialled {
+export function dial(server: string): Promise<Dialled> {
   const session = new Http2SessionManager(server);
   const transport = createConnectTransport({ httpVersion: "2", baseUrl: server, sessionManager: session });
-  return {
-    transport,
-    close: () => {
-      session.abort();
-    },
+  const close = (): void => {
+    session.abort();
   };
+  return Promise.resolve({ transport, close });
 }

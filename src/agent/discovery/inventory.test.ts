@@ -17,7 +17,7 @@ const sources: InventorySources = {
   enginePorts: { first: 1, last: 2 },
   weightFolders: [tmpdir(), `${tmpdir()}/not/there/yet`, tmpdir()],
   readGpus: () => Promise.resolve({ gpus: [], problems: ["a card is lost"], notes: ["by hand"] }),
-  foundEngines: () => Promise.resolve([]),
+  foundEngines: () => Promise.resolve({ builds: [], problems: ["no engine runs"], notes: [] }),
   heldWeights: () => Promise.resolve([]),
 };
 
@@ -27,7 +27,7 @@ test("this machine", async () => {
     address: "127.0.0.1",
     labels: { rack: "r12" },
     fabrics: [{ name: "ib-a", hcas: ["mlx5_0"], rateGbps: 200 }],
-    problems: ["a card is lost"],
+    problems: ["a card is lost", "no engine runs"],
     notes: ["by hand"],
   });
   expect(inventory.memoryTotal).toBeGreaterThan(inventory.memoryAvailable);

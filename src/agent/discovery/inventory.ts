@@ -20,8 +20,14 @@ export interface InventorySources {
   /** Folders whose file systems matter: where weights land, and where else they lie. */
   readonly weightFolders: readonly string[];
   readonly readGpus: (host: HostMemory | undefined) => Promise<GpuFindings>;
-  readonly foundEngines: () => Promise<readonly EngineBuild[]>;
+  readonly foundEngines: () => Promise<FoundEngines>;
   readonly heldWeights: () => Promise<readonly HeldModel[]>;
+}
+
+export interface FoundEngines {
+  readonly builds: readonly EngineBuild[];
+  readonly problems: readonly string[];
+  readonly notes: readonly string[];
 }
 
 /** Asks the machine everything anew. What cannot be found out is a problem in words, and no reason to say nothing. */
@@ -42,12 +48,17 @@ export async function gatherInventory(sources: InventorySources): Promise<Invent
     agentVersion: VERSION,
     disks: distinctDisks(disks),
     gpus: gpus.gpus,
-    engines,
+    engines: engines.builds,
     weights,
     fabrics: sources.fabrics,
     labels: sources.labels,
-    problems: [...(memory === undefined ? [NO_MEMINFO] : []), ...address.problems, ...gpus.problems],
-    notes: [...gpus.notes, ...portNotes(sources.enginePorts, ephemeral)],
+    problems: [
+      ...(memory === undefined ? [NO_MEMINFO] : []),
+      ...address.problems,
+      ...gpus.problems,
+      ...engines.problems,
+    ],
+    notes: [...gpus.notes, ...engines.notes, ...portNotes(sources.enginePorts, ephemeral)],
   };
 }
 

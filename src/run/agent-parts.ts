@@ -1,0 +1,205 @@
+import { randomUUID } from "node:crypto";
+import { ControlLink } from "../agent/control-link.ts";
+import { readNvidiaDriver } from "../agent/discovery/driver.ts";
+import { createGpuReader } from "../agent/discovery/gpus.ts";
+import type { FoundEngines, InventorySources } from "../agent/discovery/inventory.ts";
+import type { InventoryWatch } from "../agent/discovery/watch.ts";
+import { createEngineProvider, type EngineProvider } from "../agent/install/provider.ts";
+import { createMetrics } from "../agent/metrics.ts";
+import { serveMetrics } from "../agent/metrics-server.ts";
+import type { Prepare } from "../agent/node-context.ts";
+import { PortBook } from "../agent/port-book.ts";
+import { createPrepare } from "../agent/preparation.ts";
+import { Replicas } from "../agent/replicas.ts";
+import { createWeightStore, type WeightStore } from "../agent/weights/store.ts";
+import type { AgentConfig } from "../config/agent.ts";
+import { writeListen } from "../config/listen.ts";
+import type { DesiredState } from "../core/desired.ts";
+import { messageOf } from "../core/errors.ts";
+import type { NodeId } from "../core/ids.ts";
+import { ENGINES, engineOf } from "../engines/list.ts";
+import { systemClock } from "../platform/clock.ts";
+import type { Downloader } from "../platform/fetch/download.ts";
+import type { Logger } from "../platform/logger.ts";
+import { readBootId } from "../platform/proc.ts";
+import { listAddresses } from "../platform/route.ts";
+import { isRoot } from "../platform/user.ts";
+import { createDial } from "./agent-dial.ts";
+import type { AgentPaths } from "./paths.ts";
+
+export interface AgentOptions {
+  readonly config: AgentConfig;
+  readonly paths: AgentPaths;
+  readonly nodeId: NodeId;
+  readonly logger: Logger;
+  /** Proxies, tokens, PATH and the user's own folder are read from it; no engine inherits it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What the parts of an agent tell each other; each is made before those that it is told by. */
+export class Wiring {
+  desired: DesiredState | undefined;
+  watch: InventoryWatch | undefined;
+  link: ControlLink | undefined;
+
+  get address(): string | undefined {
+    const address = this.watch?.current().address ?? "";
+    return address === "" ? undefined : address;
+  }
+}
+
+/** Where a llama-server that was unpacked by hand is looked for. */
+const OPT_DIR = "/opt/llama.cpp";
+
+export function engineProvider({ config, paths, logger, env }: AgentOptions, downloader: Downloader): EngineProvider {
+  const { engines } = config;
+  const named = { "llama.cpp": engines["llama.cpp"].bin, vllm: engines.vllm.bin, sglang: engines.sglang.python };
+  const configured = Object.entries(named).flatMap(([name, path]) =>
+    path === undefined ? [] : [[name, path] as const],
+  );
+  return createEngineProvider({
+    enginesDir: paths.enginesDir,
+    configured: Object.fromEntries(configured),
+    pathDirs: (env["PATH"] ?? "").split(":").filter((folder) => folder !== ""),
+    optDir: OPT_DIR,
+    isRoot: isRoot(),
+    gpuDriver: readNvidiaDriver,
+    ...{ env, downloader, clock: systemClock, logger },
+  });
+}
+
+export function weightStore({ config, paths, logger, env }: AgentOptions, downloader: Downloader): WeightStore {
+  const folders = { dir: paths.weightsDir, modelDirs: config.model_dirs };
+  return createWeightStore({ ...folders, env, downloader, clock: systemClock, logger });
+}
+
+interface Suppliers {
+  readonly provider: EngineProvider;
+  readonly weights: WeightStore;
+}
+
+/** With what an earlier agent left running taken over already. */
+export async function nodeReplicas(options: AgentOptions, wiring: Wiring, suppliers: Suppliers): Promise<Replicas> {
+  const { config, paths, logger } = options;
+  const { supervisor, engine_ports: range } = config;
+  const sourceOf = (engine: string) => wiring.desired?.engines[engine];
+  const prepare = createPrepare({ ...suppliers, sourceOf });
+  const prepareAndLook: Prepare = async (replica, request) => {
+    const prepared = await prepare(replica, request);
+    // An engine or weights may have come with it.
+    wiring.watch?.refresh();
+    return prepared;
+  };
+  const replicas = new Replicas(
+    {
+      ...{
+        clock: systemClock,
+        random: Math.random,
+        logger,
+        workDir: paths.workDir,
+        bootId: (await readBootId()) ?? "",
+      },
+      prepare: prepareAndLook,
+      engineOf,
+      ports: new PortBook(range),
+      address: () => wiring.address,
+      isLocal: (address) => listAddresses().some((own) => own.address === address),
+      stopTimeout: supervisor.stop_timeout,
+      healthInterval: supervisor.health_interval,
+      logLines: supervisor.log_lines,
+    },
+    () => wiring.link?.changed(),
+  );
+  await replicas.adopt();
+  return replicas;
+}
+
+export function inventorySources(options: AgentOptions, { provider, weights }: Suppliers): InventorySources {
+  const { config, paths, env } = options;
+  const { fabrics, discovery } = config;
+  return {
+    controlPlanes: config.server.map((server) => new URL(server).hostname.replace(/^\[|\]$/g, "")),
+    mgmtAddr: config.mgmt_addr,
+    mgmtInterface: config.mgmt_interface,
+    labels: config.labels,
+    fabrics: fabrics.map(({ name, hcas, rate_gbps: rateGbps }) => ({ name, hcas, rateGbps })),
+    enginePorts: config.engine_ports,
+    weightFolders: [paths.weightsDir, ...config.model_dirs],
+    readGpus: createGpuReader({ tool: discovery.nvidia_smi, env }),
+    foundEngines: () => foundEngines(provider),
+    heldWeights: () => weights.held(),
+  };
+}
+
+/** A build that cannot be used is a fault of the node only where no other of its engine can. */
+async function foundEngines(provider: EngineProvider): Promise<FoundEngines> {
+  const all = await Promise.all(ENGINES.map(({ name }) => provider.found(name)));
+  return {
+    builds: all.flatMap(({ builds }) => builds),
+    problems: all.flatMap(({ builds, refusals }) => (builds.length === 0 ? refusals : [])),
+    notes: all.flatMap(({ builds, refusals }) => (builds.length === 0 ? [] : refusals)),
+  };
+}
+
+export function controlLink(
+  { config, nodeId, logger, env }: AgentOptions,
+  wiring: Wiring,
+  node: NodeParts,
+): ControlLink {
+  const { replicas, watch, weights } = node;
+  const link = new ControlLink({
+    servers: config.server,
+    dial: createDial(config.tls, env),
+    node: {
+      id: nodeId,
+      instanceId: randomUUID(),
+      heartbeatInterval: config.heartbeat_interval,
+      inventory: () => watch.current(),
+      observed: () => replicas.observed,
+      logPathOf: (id) => replicas.logPathOf(id),
+      onDesired: (desired) => {
+        wiring.desired = desired;
+        if (desired.weightsConcurrency > 0) weights.setConcurrency(desired.weightsConcurrency);
+        replicas.apply(desired);
+        link.changed();
+      },
+    },
+    backoff: { base: config.reconnect_base, max: config.reconnect_max },
+    ...{ clock: systemClock, random: Math.random, logger },
+  });
+  wiring.link = link;
+  return link;
+}
+
+interface NodeParts {
+  readonly replicas: Replicas;
+  readonly watch: InventoryWatch;
+  readonly weights: WeightStore;
+}
+
+/** An agent whose numbers cannot be read still does its work: that it cannot be asked is said, and no more. */
+export async function offerMetrics(
+  { config, nodeId, logger }: AgentOptions,
+  link: ControlLink,
+  { replicas, watch }: Pick<NodeParts, "replicas" | "watch">,
+): Promise<() => Promise<void>> {
+  const address = config.metrics_listen;
+  if (address === undefined) return () => Promise.resolve();
+  const registry = createMetrics({
+    nodeId,
+    isConnected: () => link.isConnected,
+    losses: () => link.losses,
+    supervisions: () => replicas.supervisions,
+    gpuProblems: () => watch.current().gpus.map(({ problem }) => problem),
+  });
+  try {
+    const server = await serveMetrics(registry, address);
+    logger.info(`metrics are on http://${writeListen(address)}/metrics`);
+    return () => server.close();
+  } catch (error) {
+    logger.error(
+      `metrics_listen: ${writeListen(address)} cannot be had: ${messageOf(error)}; the agent goes on without it`,
+    );
+    return () => Promise.resolve();
+  }
+}

@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import { watchInventory } from "../agent/discovery/watch.ts";
+import { gatherInventory } from "../agent/discovery/inventory.ts";
+import { LlmgwError, messageOf } from "../core/errors.ts";
+import { systemClock } from "../platform/clock.ts";
+import { createDownloader } from "../platform/fetch/download.ts";
+import { acquireLock, type Lock } from "../platform/lock.ts";
+import { makeFolder } from "../platform/subfolders.ts";
+import { checkTlsFiles } from "./agent-dial.ts";
+import {
+  type AgentOptions,
+  controlLink,
+  engineProvider,
+  inventorySources,
+  nodeReplicas,
+  offerMetrics,
+  weightStore,
+  Wiring,
+} from "./agent-parts.ts";
+
+export interface RunningAgent {
+  /** Engines that are kept serve on, and the next agent on the same folder takes them over. */
+  stop(how: "keep-engines" | "stop-engines"): Promise<void>;
+  /** Resolves after a stop; rejects when the agent cannot go on. */
+  readonly done: Promise<void>;
+}
+
+/** Takes over the engines that are there, and goes on from what the control plane wants once it is reached. */
+export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
+  await checkTlsFiles(options.config.tls);
+  const stack = new AsyncDisposableStack();
+  try {
+    const lock = await takeLock(options.paths.workDir);
+    stack.defer(() => lock.release());
+    return await startUnlocked(options, stack);
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+async function takeLock(workDir: string): Promise<Lock> {
+  try {
+    await makeFolder(workDir);
+    const lock = await acquireLock(join(workDir, "agent.lock"));
+    if (lock.ok) return lock.value;
+    const pid = String(lock.error.pid);
+    throw new LlmgwError(
+      "CONFLICT",
+      `an agent already runs on ${workDir}, as process ${pid}: stop it, or give this one another work_dir`,
+    );
+  } catch (error) {
+    if (error instanceof LlmgwError) throw error;
+    throw new LlmgwError("FAILED", `supervisor.work_dir ${workDir} cannot be used: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function startUnlocked(options: AgentOptions, stack: AsyncDisposableStack): Promise<RunningAgent> {
+  const { logger, env } = options;
+  const wiring = new Wiring();
+  const downloader = createDownloader({ env, clock: systemClock });
+  stack.defer(() => downloader.close());
+  const suppliers = { provider: engineProvider(options, downloader), weights: weightStore(options, downloader) };
+  const replicas = await nodeReplicas(options, wiring, suppliers);
+  const watching = new AbortController();
+  stack.defer(() => {
+    watching.abort();
+  });
+  const sources = inventorySources(options, suppliers);
+  const watch = await watchInventory({
+    gather: () => gatherInventory(sources),
+    onChange: () => wiring.link?.changed(),
+    ...{ clock: systemClock, logger, signal: watching.signal },
+  });
+  wiring.watch = watch;
+  const link = controlLink(options, wiring, { replicas, watch, weights: suppliers.weights });
+  stack.defer(await offerMetrics(options, link, { replicas, watch }));
+  const running = link.run();
+  return {
+    done: running,
+    async stop(how) {
+      link.leave();
+      await running;
+      await (how === "stop-engines" ? replicas.stopAll() : replicas.detach());
+      await stack.disposeAsync();
+    },
+  };
+}
