@@ -79,7 +79,6 @@ function node(servers: ControlLinkOptions["servers"], over: Partial<ControlLinkO
         inventory: () => bench.inventory,
         observed: () => bench.observed,
         logPathOf: (id) => (id === "chat-1" ? join(root, "engine.log") : undefined),
-        onWelcome: () => undefined,
         onDesired: (state) => desired.push(state),
       },
       backoff: { base: millis(10), max: millis(50) },
