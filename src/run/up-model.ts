@@ -1,10 +1,11 @@
 import { LlmgwError } from "../core/errors.ts";
-import type { Clock } from "../platform/clock.ts";
+import { millis } from "../core/ids.ts";
+import { type Clock, pause } from "../platform/clock.ts";
 import type { Replica } from "../wire/gen/llmgw/v1/admin_pb.js";
 import type { AdminClient } from "./client.ts";
 import { followProfile } from "./follow-profile.ts";
-import { whyNotOnHub } from "./hub-probe.ts";
 import { BUILT_IN, SAMPLE_NAME, sampleSources } from "./sample.ts";
+import { whyNotThere } from "./source-probe.ts";
 
 /** What a person at the terminal is to see. */
 export type UpNews =
@@ -57,24 +58,41 @@ async function serveNamed(serving: Serving, named: NamedModel, isNew: boolean): 
 /** One source after the other, until one answers. */
 async function serveSample(serving: Serving, stored: string | undefined): Promise<void> {
   const tried: string[] = [];
+  const held = await heldSources(serving);
   for (const source of sampleSources(stored)) {
-    // What was fetched before needs no source that can be reached.
-    const unreachable = source === stored ? undefined : await whyNotOnHub(source, serving.env);
     if (serving.signal.aborted) return;
-    if (unreachable !== undefined) {
-      tried.push(`${source} (${unreachable})`);
-      serving.tell({ kind: "notice", text: `Not from the Hub: ${unreachable}.` });
-      continue;
-    }
     if (source === BUILT_IN) serving.tell({ kind: "notice", text: noiseNotice(tried) });
-    await apply(serving, { name: SAMPLE_NAME, source });
-    const failed = await outcome(serving, SAMPLE_NAME);
-    if (failed === undefined) return;
-    await refuseWithoutEngine(serving, failed);
-    tried.push(`${source} (${failed.reason})`);
-    if (source !== BUILT_IN) serving.tell({ kind: "notice", text: `${source} failed: ${failed.reason}` });
+    const why = await trySample(serving, source, held.has(source));
+    if (why === undefined) return;
+    tried.push(why.startsWith(source) ? why : `${source}: ${why}`);
+    serving.tell({ kind: "notice", text: `The sample model cannot be had from there: ${why}` });
   }
   throw new LlmgwError("FAILED", `No model can be served. Tried: ${tried.join("; ")}`);
+}
+
+/** Undefined: it answers, or the start was called off. Otherwise why this source is of no use. */
+async function trySample(serving: Serving, source: string, isHeld: boolean): Promise<string | undefined> {
+  // What was fetched before needs no source that can be reached.
+  const unreachable = isHeld ? undefined : await whyNotThere(source, serving);
+  if (unreachable !== undefined || serving.signal.aborted) return unreachable;
+  await apply(serving, { name: SAMPLE_NAME, source });
+  const failed = await outcome(serving, SAMPLE_NAME, new Stall(serving.clock));
+  if (failed === undefined) return undefined;
+  await refuseWithoutEngine(serving, failed);
+  return failed.reason;
+}
+
+/** What the node's disk has, once the node has joined. */
+async function heldSources({ client, clock, signal }: Serving): Promise<ReadonlySet<string>> {
+  while (!signal.aborted) {
+    const { nodes } = await client.listNodes({}, { signal });
+    const joined = nodes.filter((node) => node.inventory !== undefined);
+    if (joined.length > 0) {
+      return new Set(joined.flatMap((node) => (node.inventory?.weights ?? []).map((model) => model.source)));
+    }
+    await pause(clock, millis(100), signal);
+  }
+  return new Set();
 }
 
 const noiseNotice = (tried: readonly string[]): string =>
@@ -82,9 +100,8 @@ const noiseNotice = (tried: readonly string[]): string =>
   `Tried: ${tried.join("; ")}. Name a model with \`llmgw up --model SOURCE\`, such as --model file:/path/to/model.gguf.`;
 
 /** Another source would not help where there is nothing to run it with. */
-async function refuseWithoutEngine({ client }: Serving, failed: Replica): Promise<void> {
-  const { nodes } = await client.listNodes({});
-  if (nodes.some((node) => (node.inventory?.engines.length ?? 0) > 0)) return;
+async function refuseWithoutEngine(serving: Serving, failed: Replica): Promise<void> {
+  if (await hasEngine(serving)) return;
   throw new LlmgwError("FAILED", `No engine can be had on this machine: ${failed.reason}`);
 }
 
@@ -93,13 +110,49 @@ async function apply({ client }: Serving, { name, source }: NamedModel): Promise
   await client.apply({ manifest, fileName: "llmgw up" });
 }
 
+/** A source that answers and then sends nothing for so long is given up for the next one. */
+const PATIENCE_MS = 60_000;
+
+/** Tells a download that stands still from one that is slow. */
+class Stall {
+  readonly #clock: Clock;
+  #most = 0;
+  #since: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#since = clock.monotonic();
+  }
+
+  /** Whether nothing has come for too long. Only a download counts: an engine may take its time to start. */
+  isOver(replicas: readonly Replica[]): boolean {
+    const now = this.#clock.monotonic();
+    const fetching = replicas.filter((replica) => replica.state === "preparing");
+    const done = Math.max(0, ...fetching.map((replica) => replica.progress?.bytesDone ?? 0));
+    if (fetching.length === 0 || done > this.#most) {
+      this.#most = done;
+      this.#since = now;
+    }
+    return now - this.#since > PATIENCE_MS;
+  }
+}
+
 /** Waits until the profile answers or has failed for good; undefined: it answers, or the start was called off. */
-async function outcome({ client, clock, signal, tell }: Serving, name: string): Promise<Replica | undefined> {
+async function outcome(serving: Serving, name: string, stall?: Stall): Promise<Replica | undefined> {
+  const { client, clock, signal, tell } = serving;
   for await (const look of followProfile(client, name, { clock, signal })) {
     if (look.kind === "ready") return undefined;
     if (look.kind === "gone") throw new LlmgwError("NOT_FOUND", `The profile "${name}" was deleted while it started.`);
     tell({ kind: "replicas", replicas: look.replicas });
     if (look.kind === "failed") return look.failed;
+    const [still] = look.replicas;
+    if (still !== undefined && stall?.isOver(look.replicas) === true && (await hasEngine(serving))) return still;
   }
   return undefined;
+}
+
+/** Without an engine it is the engine that is waited for, and another source would not help. */
+async function hasEngine({ client, signal }: Serving): Promise<boolean> {
+  const { nodes } = await client.listNodes({}, { signal });
+  return nodes.some((node) => (node.inventory?.engines.length ?? 0) > 0);
 }

@@ -12,7 +12,8 @@ export function replicaLine(replica: Replica): LiveLine {
     return { step: line, text: line };
   }
   const what = { ...progress, what: `${place}: ${progress.what}` };
-  return { step: oneLine(what.what), text: progressText(what, { bar: true }) };
+  // The seconds until the next try run down with every look; that alone is no new step.
+  return { step: oneLine(what.what.replace(/; next try in .*$/, "")), text: progressText(what, { bar: true }) };
 }
 
 /** The reason of a failed replica with the engine's last words, for the end of a command that waited for it. */
