@@ -136,13 +136,12 @@ const created = (
 
 function place(snapshot: Snapshot, replicas: readonly Replica[], { policy, now }: Gathered): readonly Replica[] {
   const specs = specsByKey(snapshot);
-  const installable = Object.keys(policy.engines);
   const pending = replicas
     .filter(({ state }) => state.kind === "pending")
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
     .flatMap((replica) => {
       const spec = specs.get(specKey(replica));
-      return spec === undefined ? [] : [{ id: replica.id, ask: askOf(spec, snapshot.nodes, installable) }];
+      return spec === undefined ? [] : [{ id: replica.id, ask: askOf(spec, snapshot.nodes, policy.installable) }];
     });
   if (pending.length === 0) return replicas;
   const decisions = placeAll(pending, nodeViews(snapshot.nodes, replicas), DEFAULT_POLICY);

@@ -181,7 +181,9 @@ export class ControlLoop {
         ? { ok: true as const, value: this.#snapshot.revision }
         : await store.commit(this.#snapshot.revision, changes, clock.now());
       if (written.ok) {
-        this.#adopt({ ...decided, snapshot: { ...decided.snapshot, revision: written.value } });
+        // What was decided may be a reason for more: the next turn does not wait for a tick.
+        if (!isEmpty(changes)) this.#isWoken = true;
+        this.#adopt({ ...decided, events, snapshot: { ...decided.snapshot, revision: written.value } });
         return asked.settle;
       }
       this.#snapshot = await store.load();

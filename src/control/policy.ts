@@ -1,16 +1,20 @@
 import type { ServerConfig } from "../config/server.ts";
 import type { EngineSource } from "../core/desired.ts";
+import { ENGINES } from "../engines/list.ts";
 import type { LivenessPolicy } from "../reconcile/liveness.ts";
 
 /** What an operator has set that the decisions depend on. */
 export interface ControlPolicy {
   readonly liveness: LivenessPolicy;
   readonly engines: Readonly<Record<string, EngineSource>>;
+  /** Engines that a node without them can get: those that are named above, and those that nodes install by themselves. */
+  readonly installable: readonly string[];
   readonly weightsConcurrency: number;
 }
 
 export const policyOf = ({ nodes, engines, weights }: ServerConfig): ControlPolicy => ({
   liveness: { unreachableAfter: nodes.unreachable_after, lostAfter: nodes.lost_after, brake: nodes.brake },
   engines,
+  installable: [...new Set([...ENGINES.map(({ name }) => name), ...Object.keys(engines)])],
   weightsConcurrency: weights.concurrency,
 });

@@ -121,7 +121,10 @@ class AgentConnection {
     const { agents, requireCertificates, serverId, logger } = this.#options;
     if (requireCertificates) this.#checkCertificate(node);
     const stream: AgentStream = { node, instance, outbox: this.outbox };
+    // What it says meanwhile waits unread, so its silence means nothing.
+    this.#cancelLook();
     const holder = await agents.claim({ ...stream, inventory, observed });
+    this.#look();
     if (holder !== undefined) {
       const reason =
         `the node id ${node} is in use by the agent on ${holder.hostname} (${holder.address}); this one is on ` +
@@ -160,6 +163,7 @@ class AgentConnection {
 
   /** A connection whose packets go nowhere stays open for hours unless somebody looks. */
   #look(): void {
+    if (this.outbox.hasEnded) return;
     this.#cancelLook = this.#options.clock.after(LOOK_EVERY, () => {
       const { session, halfOpen } = lookAtSession(this.#session, this.#options.clock.monotonic());
       this.#session = session;

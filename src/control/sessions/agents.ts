@@ -58,10 +58,12 @@ export class Agents {
    */
   async claim(claim: Claim): Promise<Inventory | undefined> {
     const deadline = this.#clock.monotonic() + CLAIM_PATIENCE;
-    while (this.#isHeldAgainst(claim)) {
+    while (this.#isHeldAgainst(claim) && !claim.outbox.hasEnded) {
       if (this.#clock.monotonic() >= deadline) return this.#entries.get(claim.node)?.inventory;
       await pause(this.#clock, CLAIM_LOOK);
     }
+    // It left while it waited.
+    if (claim.outbox.hasEnded) return undefined;
     const before = this.#entries.get(claim.node)?.stream;
     before?.outbox.end(new ConnectError("the same agent has opened a newer connection", Code.Aborted));
     const { inventory, observed } = claim;
