@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { afterEach, expect, test } from "vitest";
+import { until } from "../e2e/wait.ts";
+import { post, RawClient } from "../fakes/raw-client.ts";
+import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD, type UpstreamConnection } from "../fakes/raw-upstream.ts";
+import { RouterChild } from "../fakes/router-child.ts";
+
+// Peaks of a router's own process: what a request leaves behind in it is what the numbers are about.
+
+const MIB = 1 << 20;
+const piece = Buffer.alloc(MIB, "a");
+
+let child: RouterChild;
+let upstream: RawUpstream;
+
+async function start(script: (connection: UpstreamConnection) => Promise<void>): Promise<void> {
+  upstream = await RawUpstream.onRequest(script);
+  child = await RouterChild.start({ m: [upstream.port] });
+}
+
+afterEach(async () => {
+  await child.stop();
+  await upstream.stop();
+});
+
+/** Peak memory above what the router took before. */
+async function growth(work: () => Promise<void>): Promise<number> {
+  const before = await child.usage();
+  await work();
+  return (await child.usage()).maxRss - before.maxRss;
+}
+
+const ask = (body: object): Promise<Response> =>
+  fetch(`${child.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify({ model: "m", ...body }) });
+
+/** Reads a body without keeping it. */
+async function drain(response: Response): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += (part as Uint8Array).length;
+    hash.update(part as Uint8Array);
+  }
+  return { bytes, sha256: hash.digest("hex") };
+}
+
+/** Writes as an engine with a bounded buffer does: waits for the reader. */
+async function writeSlowly(connection: UpstreamConnection, bytes: Buffer): Promise<void> {
+  if (!connection.isClosed) await Promise.race([connection.write(bytes), connection.closed]);
+}
+
+test("B85 an event of 256 MiB that never ends", async () => {
+  await start(async (connection) => {
+    await writeSlowly(connection, Buffer.concat([Buffer.from(STREAM_HEAD), chunk("data: ")]));
+    for (let n = 0; n < 256; n++) await writeSlowly(connection, chunk(piece));
+    await writeSlowly(connection, Buffer.from(LAST_CHUNK));
+  });
+  const grown = await growth(async () => {
+    expect((await drain(await ask({ stream: true }))).bytes).toBe(256 * MIB + 6);
+  });
+  // What is waiting to be collected counts too; all of the event would be 256.
+  expect(grown).toBeLessThan(100 * MIB);
+});
+
+test("B90 200 MiB for a client that reads nothing", async () => {
+  let written = 0;
+  await start(async (connection) => {
+    await writeSlowly(connection, Buffer.from(STREAM_HEAD));
+    for (let n = 0; n < 200 && !connection.isClosed; n++) {
+      await writeSlowly(connection, chunk(piece));
+      written = n;
+    }
+  });
+  const grown = await growth(async () => {
+    const client = await RawClient.connect(child.url);
+    client.socket.pause();
+    client.send(post(JSON.stringify({ model: "m", stream: true })));
+    let before = -1;
+    await until("the engine held up", async () => {
+      const isSame = before === written && written > 0;
+      before = written;
+      if (!isSame) await new Promise((resolve) => setTimeout(resolve, 300));
+      return isSame;
+    });
+    expect(written).toBeLessThan(100);
+    client.close();
+    await until("the engine's connection gone", () => upstream.openConnections === 0);
+  });
+  expect(grown).toBeLessThan(30 * MIB);
+});
+
+test("B92 a body of 24 MiB with the model last", async () => {
+  await start(async (connection) => {
+    await connection.write(json("{}"));
+  });
+  const body = `{"messages":[{"content":"${"iVBORw0KGgo".repeat(2_200_000)}"}],"model":"m"}`;
+  const grown = await growth(async () => {
+    const response = await fetch(`${child.url}/v1/chat/completions`, { method: "POST", body });
+    expect(response.status).toBe(200);
+  });
+  const digest = (bytes: string | Buffer | undefined): string =>
+    createHash("sha256")
+      .update(bytes ?? "")
+      .digest("hex");
+  expect(digest(upstream.requests[0]?.body)).toBe(digest(body));
+  expect(grown).toBeLessThan(2.5 * body.length);
+});
+
+test("B116 43 MB of embeddings for a client that reads in small steps", async () => {
+  const answer = Buffer.from(
+    `{"data":[${"0.123456789,".repeat(3_600_000)}0],"usage":{"prompt_tokens":500,"total_tokens":500}}`,
+  );
+  await start(async (connection) => {
+    await writeSlowly(
+      connection,
+      Buffer.from(
+        `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${String(answer.length)}\r\n\r\n`,
+      ),
+    );
+    for (let at = 0; at < answer.length; at += 65_536) await writeSlowly(connection, answer.subarray(at, at + 65_536));
+  });
+  const grown = await growth(async () => {
+    const response = await fetch(`${child.url}/v1/embeddings`, { method: "POST", body: '{"model":"m","input":[]}' });
+    const { sha256 } = await drain(response);
+    expect(sha256).toBe(createHash("sha256").update(answer).digest("hex"));
+  });
+  expect(grown).toBeLessThan(40 * MIB);
+  const metrics = await (await fetch(`${child.url}/metrics`)).text();
+  expect(metrics).toContain('llmgw_router_tokens_total{model="m",kind="prompt"} 500');
+});

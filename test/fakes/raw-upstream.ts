@@ -1,0 +1,156 @@
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
+
+export interface ReceivedRequest {
+  /** Everything before the empty line, as it came. */
+  readonly head: string;
+  readonly body: Buffer;
+}
+
+/** One connection of the router to the scripted engine. */
+export class UpstreamConnection {
+  readonly socket: Socket;
+  /** Resolves when the router's side is gone, however it went. */
+  readonly closed: Promise<void>;
+  #received = Buffer.alloc(0);
+  #wake: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on("data", (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+      this.#wake?.();
+    });
+    // A reset by the router is one of the things that tests look for.
+    socket.on("error", () => undefined);
+    this.closed = new Promise((resolve) => {
+      socket.on("close", () => {
+        this.#isClosed = true;
+        this.#wake?.();
+        resolve();
+      });
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** The next whole request; undefined when the connection ends before one. */
+  async request(): Promise<ReceivedRequest | undefined> {
+    for (;;) {
+      const request = this.#takeRequest();
+      if (request !== undefined) return request;
+      if (this.#isClosed) return undefined;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  #takeRequest(): ReceivedRequest | undefined {
+    const end = this.#received.indexOf("\r\n\r\n");
+    if (end === -1) return undefined;
+    const head = this.#received.toString("latin1", 0, end);
+    const length = Number(/^content-length: *(\d+)$/im.exec(head)?.[1] ?? 0);
+    const from = end + 4;
+    if (this.#received.length < from + length) return undefined;
+    const body = Buffer.from(this.#received.subarray(from, from + length));
+    this.#received = this.#received.subarray(from + length);
+    return { head, body };
+  }
+
+  /** Resolves when the bytes were handed to the system, so that two writes are two pieces on the wire. */
+  write(bytes: string | Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      this.socket.write(bytes, () => {
+        resolve();
+      });
+    });
+  }
+
+  end(bytes = ""): void {
+    this.socket.end(bytes);
+  }
+
+  /** As a killed process does: RST, not FIN. */
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+}
+
+/** What the engine does with a connection, from its first byte on. */
+export type Script = (connection: UpstreamConnection, upstream: RawUpstream) => Promise<void> | void;
+
+/** An engine that says exactly the bytes of its script. */
+export class RawUpstream {
+  readonly port: number;
+  readonly connections: UpstreamConnection[] = [];
+  readonly requests: ReceivedRequest[] = [];
+  script: Script;
+  readonly #server: Server;
+
+  private constructor(server: Server, port: number, script: Script) {
+    this.#server = server;
+    this.port = port;
+    this.script = script;
+    server.on("connection", (socket) => {
+      const connection = new UpstreamConnection(socket);
+      this.connections.push(connection);
+      void this.script(connection, this);
+    });
+  }
+
+  static async start(script: Script): Promise<RawUpstream> {
+    const server = createServer({ noDelay: true });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    if (address === null || typeof address !== "object") throw new Error("no address");
+    return new RawUpstream(server, address.port, script);
+  }
+
+  /** Answers every request of every connection with the same bytes. */
+  static answering(bytes: string | Buffer | ((request: ReceivedRequest) => string | Buffer)): Promise<RawUpstream> {
+    return RawUpstream.start(async (connection, upstream) => {
+      for (let request = await connection.request(); request !== undefined; request = await connection.request()) {
+        upstream.requests.push(request);
+        await connection.write(typeof bytes === "function" ? bytes(request) : bytes);
+      }
+    });
+  }
+
+  /** The script runs once for each request, with that request. */
+  static onRequest(
+    script: (connection: UpstreamConnection, request: ReceivedRequest, index: number) => Promise<void> | void,
+  ): Promise<RawUpstream> {
+    return RawUpstream.start(async (connection, upstream) => {
+      for (let request = await connection.request(); request !== undefined; request = await connection.request()) {
+        upstream.requests.push(request);
+        await script(connection, request, upstream.requests.length - 1);
+      }
+    });
+  }
+
+  get openConnections(): number {
+    return this.connections.filter((connection) => !connection.isClosed).length;
+  }
+
+  async stop(): Promise<void> {
+    for (const connection of this.connections) connection.socket.destroy();
+    if (!this.#server.listening) return;
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+}
+
+export const json = (body: string, extra = ""): string =>
+  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${String(Buffer.byteLength(body))}\r\n${extra}\r\n${body}`;
+
+export const STREAM_HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+export const chunk = (bytes: string | Buffer): Buffer => {
+  const payload = Buffer.from(bytes);
+  return Buffer.concat([Buffer.from(`${payload.length.toString(16)}\r\n`), payload, Buffer.from("\r\n")]);
+};
+
+export const LAST_CHUNK = "0\r\n\r\n";

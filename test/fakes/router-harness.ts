@@ -1,0 +1,190 @@
+import { createRouterTransport } from "@connectrpc/connect";
+import { pino } from "pino";
+import { millis, profileName, replicaId } from "../../src/core/ids.ts";
+import type { ModelRoute, RouteTable } from "../../src/core/route.ts";
+import { type RunningRouter, type RouterOptions, startRouter } from "../../src/run/router.ts";
+import { type RouterReport, RouterService } from "../../src/wire/gen/llmgw/v1/router_pb.js";
+import { routeTableToWire } from "../../src/wire/routes.ts";
+import { until } from "../e2e/wait.ts";
+import { json, RawUpstream, type Script } from "./raw-upstream.ts";
+
+/** A control plane of one method: hands out tables, keeps the reports. */
+export class RouteSource {
+  readonly reports: RouterReport[] = [];
+  sessions = 0;
+  #table: RouteTable | undefined;
+  #wakers = new Set<() => void>();
+  #cut = new AbortController();
+
+  push(table: RouteTable): void {
+    this.#table = table;
+    for (const wake of this.#wakers) wake();
+  }
+
+  /** Ends all sessions, as a control plane does that is killed. */
+  cut(): void {
+    this.#cut.abort();
+    this.#cut = new AbortController();
+    for (const wake of this.#wakers) wake();
+  }
+
+  transport() {
+    return createRouterTransport(({ service }) => {
+      service(RouterService, { session: (requests) => this.#session(requests) });
+    });
+  }
+
+  async *#session(
+    requests: AsyncIterable<{ readonly body: { readonly case: string | undefined; readonly value?: unknown } }>,
+  ) {
+    this.sessions += 1;
+    const { signal } = this.#cut;
+    void this.#collect(requests).catch(() => undefined);
+    let sent: RouteTable | undefined;
+    while (!signal.aborted) {
+      if (this.#table !== undefined && this.#table !== sent) {
+        sent = this.#table;
+        yield { body: { case: "table" as const, value: routeTableToWire(sent) } };
+        continue;
+      }
+      await new Promise<void>((resolve) => {
+        this.#wakers.add(resolve);
+      });
+    }
+    throw new Error("the control plane was killed");
+  }
+
+  async #collect(
+    requests: AsyncIterable<{ readonly body: { readonly case: string | undefined; readonly value?: unknown } }>,
+  ): Promise<void> {
+    for await (const { body } of requests) if (body.case === "report") this.reports.push(body.value as RouterReport);
+  }
+}
+
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** A real router on a free port, in front of engines that say what a test wants. */
+export class RouterHarness {
+  readonly source: RouteSource;
+  readonly router: RunningRouter;
+  readonly logs: LogLine[];
+  readonly upstreams: RawUpstream[] = [];
+  #revision = 0;
+
+  private constructor(source: RouteSource, router: RunningRouter, logs: LogLine[]) {
+    this.source = source;
+    this.router = router;
+    this.logs = logs;
+  }
+
+  static async start(options: Partial<RouterOptions> = {}): Promise<RouterHarness> {
+    const source = new RouteSource();
+    const logs: LogLine[] = [];
+    const logger = pino(
+      { level: "debug", base: null },
+      { write: (line: string) => logs.push(JSON.parse(line) as LogLine) },
+    );
+    const listen = { host: "127.0.0.1", port: 0 };
+    const router = await startRouter({ listen, transport: source.transport(), logger, ...options });
+    return new RouterHarness(source, router, logs);
+  }
+
+  /** A router in front of one engine that answers `{"ok":true}` to everything for the model m. */
+  static async answering(
+    options: Partial<RouterOptions> = {},
+  ): Promise<{ harness: RouterHarness; upstream: RawUpstream }> {
+    const harness = await RouterHarness.start({ ...options, limits: { tick: millis(20), ...options.limits } });
+    const upstream = harness.adopt(await RawUpstream.answering(json('{"ok":true}')));
+    await harness.serve({ m: [upstream] });
+    return { harness, upstream };
+  }
+
+  get url(): string {
+    return this.router.url;
+  }
+
+  async upstream(script: Script): Promise<RawUpstream> {
+    return this.adopt(await RawUpstream.start(script));
+  }
+
+  /** The upstream is stopped with the harness. */
+  adopt(upstream: RawUpstream): RawUpstream {
+    this.upstreams.push(upstream);
+    return upstream;
+  }
+
+  /** Serves model names by upstreams or bare ports, and waits until the router does. */
+  async serve(
+    models: Readonly<Record<string, readonly (RawUpstream | number)[]>>,
+    change: Partial<ModelRoute> = {},
+  ): Promise<void> {
+    this.#revision += 1;
+    const revision = this.#revision;
+    const routes = Object.entries(models).map(([name, replicas]): ModelRoute => ({
+      name,
+      profile: profileName(name),
+      created: 1_700_000_000,
+      waitingFor: "",
+      waitSeconds: 0,
+      replicas: replicas.map((replica, index) => ({
+        id: replicaId(`${name}-${String(index)}`),
+        host: "127.0.0.1",
+        port: typeof replica === "number" ? replica : replica.port,
+        apiKey: "ek-secret",
+        slots: 4,
+      })),
+      ...change,
+    }));
+    this.source.push({ revision, models: routes });
+    await until("the table in use", () => this.source.reports.some((report) => report.tableRevision === revision));
+  }
+
+  post(body: unknown, init: RequestInit & { readonly path?: string } = {}): Promise<Response> {
+    return fetch(`${this.url}${init.path ?? "/v1/chat/completions"}`, {
+      method: "POST",
+      body: typeof body === "string" ? body : JSON.stringify(body),
+      ...init,
+      headers: { "content-type": "application/json", ...(init.headers as Record<string, string> | undefined) },
+    });
+  }
+
+  /** The value of a sample, 0 when there is none: `metric('llmgw_router_requests_total{model="m",code="200"}')`. */
+  async metric(sample: string): Promise<number> {
+    const line = (await this.router.metrics()).split("\n").find((candidate) => candidate.startsWith(`${sample} `));
+    return Number(line?.slice(sample.length) ?? 0);
+  }
+
+  /** The access log's line of the n-th request, waited for. */
+  logged(match: LogLine): Promise<LogLine> {
+    return until(
+      `a log line with ${JSON.stringify(match)}`,
+      () => this.logs.find((line) => Object.entries(match).every(([key, value]) => line[key] === value)),
+      { timeoutMs: 10_000, seen: () => JSON.stringify(this.logs.slice(-5), null, 1) },
+    );
+  }
+
+  /** Waits until nothing is in flight anywhere: what every test should end with. */
+  async idle(): Promise<void> {
+    await until("nothing in flight", async () => {
+      const text = await this.router.metrics();
+      return ![...text.matchAll(/^llmgw_router_in_flight\{[^}]*\} (-?\d+)$/gm)].some(([, count]) => count !== "0");
+    });
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.upstreams.map((upstream) => upstream.stop()));
+    await this.router.stop();
+  }
+}
+
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string | null;
+  };
+}
+
+export const errorOf = async (response: Response): Promise<ErrorBody["error"]> =>
+  ((await response.json()) as ErrorBody).error;
