@@ -6,6 +6,8 @@ export interface HubFile {
   readonly data: Buffer;
   /** A large file: its bytes are on the other host, and its sha256 is published. Otherwise it is answered at once, with git's hash. */
   readonly isLarge: boolean;
+  /** What the listing says of its size, if not the truth. */
+  readonly size?: number;
 }
 
 export interface HubRepo {
@@ -62,19 +64,39 @@ interface State {
   readonly cdn: string;
 }
 
+interface Route {
+  readonly repo: string;
+  readonly kind: "describe" | "tree" | "file";
+  readonly revision: string | undefined;
+  readonly file: string;
+}
+
+function readRoute(path: string): Route {
+  const [, apiRepo, verb, apiRevision] =
+    /^\/api\/models\/([^/]+\/[^/]+)(?:\/(revision|tree)\/([^/]+))?$/.exec(path) ?? [];
+  if (apiRepo !== undefined) {
+    return { repo: apiRepo, kind: verb === "tree" ? "tree" : "describe", revision: apiRevision, file: "" };
+  }
+  const [, repo = "", revision, file = ""] = /^\/([^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/.exec(path) ?? [];
+  return { repo, kind: "file", revision, file: decodeURIComponent(file) };
+}
+
 function answer(request: IncomingMessage, response: ServerResponse, state: State): void {
   const url = new URL(request.url ?? "/", "http://hub");
-  const api = /^\/api\/models\/([^/]+\/[^/]+)(?:\/(revision|tree)\/([^/]+))?$/.exec(url.pathname);
-  const file = /^\/([^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/.exec(url.pathname);
-  const name = api?.[1] ?? file?.[1] ?? "";
-  const repo = state.repos[name];
+  const route = readRoute(url.pathname);
+  const repo = state.repos[route.repo];
   const isAllowed = repo?.token === undefined || request.headers.authorization === `Bearer ${repo.token}`;
-  if (repo === undefined || !isAllowed) refuse(response, repo);
-  else if (![repo.commit, "main", undefined].includes(api?.[3] ?? file?.[2])) noSuchRevision(response);
-  else if (file !== null)
-    resolveFile(request, response, { repo, name: decodeURIComponent(file[3] ?? ""), cdn: state.cdn });
-  else if (api?.[2] === "tree") tree(response, repo, url);
-  else describe(response, repo, name);
+  if (repo === undefined || !isAllowed) {
+    refuse(response, repo);
+  } else if (![repo.commit, "main", undefined].includes(route.revision)) {
+    noSuchRevision(response);
+  } else if (route.kind === "file") {
+    resolveFile(request, response, { repo, name: route.file, cdn: state.cdn });
+  } else if (route.kind === "tree") {
+    tree(response, repo, url);
+  } else {
+    describe(response, repo, route.repo);
+  }
 }
 
 function refuse(response: ServerResponse, repo: HubRepo | undefined): void {
@@ -94,12 +116,12 @@ function describe(response: ServerResponse, repo: HubRepo, name: string): void {
 }
 
 function tree(response: ServerResponse, repo: HubRepo, url: URL): void {
-  const entries = Object.entries(repo.files).map(([path, { data, isLarge }]) => ({
+  const entries = Object.entries(repo.files).map(([path, { data, isLarge, size = data.length }]) => ({
     type: "file",
     path,
-    size: data.length,
+    size,
     oid: sha("sha1", data),
-    ...(isLarge ? { lfs: { oid: sha("sha256", data), size: data.length, pointerSize: 134 } } : {}),
+    ...(isLarge ? { lfs: { oid: sha("sha256", data), size, pointerSize: 134 } } : {}),
   }));
   const start = Number(url.searchParams.get("cursor") ?? "0");
   const next = start + PAGE;
