@@ -155,10 +155,10 @@ describe("a stream", () => {
     const heard: SessionRequest[] = [];
     const { logged } = node([await control(silent, attentive(heard))]);
     await expect.poll(() => casesOf(heard), WAIT).toContain("hello");
-    expect(logged.join("\n")).toContain("nothing was heard of it for 0.2 s");
+    expect(logged.join("\n")).toMatch(/was lost: nothing was heard of it for 2\d\dms/);
   });
 
-  test("B44 whose packets go nowhere is given up too", async () => {
+  test("B44 that leads nowhere from the start is given up too", async () => {
     const heard: SessionRequest[] = [];
     const url = new URL(await control(attentive(heard)));
     let connections = 0;
@@ -181,7 +181,7 @@ describe("a stream", () => {
     const address = relay.address();
     const port = address !== null && typeof address === "object" ? address.port : 0;
     const { link } = node([`http://127.0.0.1:${String(port)}`]);
-    await expect.poll(() => link.isConnected, WAIT).toBe(true);
+    await expect.poll(() => link.isConnected, { ...WAIT, timeout: 15_000 }).toBe(true);
     expect(connections).toBe(2);
   });
 });

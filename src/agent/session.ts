@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import type { DesiredState } from "../core/desired.ts";
+import { formatDuration } from "../core/format.ts";
 import { type Millis, millis, type NodeId, type ReplicaId } from "../core/ids.ts";
 import type { Inventory } from "../core/node.ts";
 import type { ObservedState } from "../core/observed.ts";
@@ -50,6 +51,8 @@ interface SessionOptions {
 
 /** A quick control plane answers a goodbye at once; the engines do not depend on it. */
 const GOODBYE_TIMEOUT = millis(2000);
+/** A control plane takes a moment to find out whether another agent of the same id is really there. */
+const WELCOME_PATIENCE = millis(5000);
 /** Looks for silence in each heartbeat interval. */
 const LOOKS_AN_INTERVAL = 4;
 
@@ -60,9 +63,11 @@ export class Session {
   readonly #logs: LogRequests;
   readonly #cut = new AbortController();
   #contact: Contact;
-  #silent = false;
+  /** Set when the stream was given up for want of a sign of life. */
+  #silentFor: Millis | undefined;
   #welcomedAt: Millis | undefined;
   #sequence = 0;
+  #cancelCut: () => void = () => undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -97,6 +102,7 @@ export class Session {
       return this.#endOf(ConnectError.from(error));
     } finally {
       stopTimers();
+      this.#cancelCut();
       signal.removeEventListener("abort", leave);
       this.#logs.close();
       this.#outbox.close();
@@ -122,7 +128,7 @@ export class Session {
       value: create(GoodbyeSchema, { reason: "the agent stops; its engines serve on" }),
     });
     this.#outbox.close();
-    this.#options.clock.after(GOODBYE_TIMEOUT, () => {
+    this.#cancelCut = this.#options.clock.after(GOODBYE_TIMEOUT, () => {
       this.#cut.abort();
     });
   }
@@ -152,10 +158,12 @@ export class Session {
   }
 
   #look(): void {
-    const { contact, halfOpen } = lookAt(this.#contact, this.#options.clock.monotonic());
+    const now = this.#options.clock.monotonic();
+    const { contact, halfOpen } = lookAt(this.#contact, now);
     this.#contact = contact;
-    if (!halfOpen) return;
-    this.#silent = true;
+    const waiting = this.#welcomedAt === undefined && now - contact.lastHeard < WELCOME_PATIENCE;
+    if (!halfOpen || waiting) return;
+    this.#silentFor = millis(now - contact.lastHeard);
     this.#cut.abort();
   }
 
@@ -186,12 +194,11 @@ export class Session {
   }
 
   #endOf(error: ConnectError | undefined): SessionEnd {
-    const { clock, signal, node } = this.#options;
+    const { clock, signal } = this.#options;
     if (signal.aborted) return { kind: "left" };
     const heldFor = this.#welcomedAt === undefined ? millis(0) : millis(clock.monotonic() - this.#welcomedAt);
-    if (this.#silent) {
-      const seconds = String((2 * node.heartbeatInterval) / 1000);
-      return { kind: "lost", reason: `nothing was heard of it for ${seconds} s`, heldFor };
+    if (this.#silentFor !== undefined) {
+      return { kind: "lost", reason: `nothing was heard of it for ${formatDuration(this.#silentFor)}`, heldFor };
     }
     if (error === undefined) return { kind: "lost", reason: "it closed the stream", heldFor };
     return { kind: isRefusal(error.code) ? "refused" : "lost", reason: error.rawMessage, heldFor };
