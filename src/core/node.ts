@@ -13,12 +13,55 @@ export interface Gpu {
   readonly driverVersion: string;
   /** Such as "9.0"; "" unknown. */
   readonly computeCapability: string;
+  /** As the kernel writes it, such as "0000:1b:00.0"; "" unknown. */
+  readonly pciBusId: string;
+  /** Undefined: the firmware does not say. */
+  readonly numaNode: number | undefined;
+  /** To the other GPUs of the node; empty when nobody could tell. */
+  readonly links: readonly GpuLink[];
+  /** The card that this MIG slice is cut from; undefined for a whole card. */
+  readonly parent: GpuUuid | undefined;
 }
 
-export interface Fabric {
+/** From the closest to the farthest: NVLink, one PCIe bridge, several, the host bridge, the NUMA node, across nodes. */
+export const LINK_KINDS = ["nvlink", "pix", "pxb", "phb", "node", "sys", "unknown"] as const;
+export type LinkKind = (typeof LINK_KINDS)[number];
+
+export interface GpuLink {
+  readonly to: GpuUuid;
+  readonly kind: LinkKind;
+  /** NVLinks bonded between the two, or between each and the switch; 0 for the other kinds and when it is not known. */
+  readonly lanes: number;
+}
+
+/** What the configuration says of a fabric. Its name comes from nowhere else: addresses and prefixes prove nothing. */
+export interface FabricSpec {
   readonly name: string;
   readonly hcas: readonly string[];
+  /** Of one adapter; 0 when it is not known. */
   readonly rateGbps: number;
+}
+
+/** A fabric as it was found. */
+export interface Fabric extends FabricSpec {
+  readonly ports: readonly FabricPort[];
+  /** Undefined when everything is as configured; otherwise why no replica over several nodes may use it, in words. */
+  readonly problem: string | undefined;
+}
+
+export interface FabricPort {
+  readonly hca: string;
+  readonly port: number;
+  /** The kernel's word, such as "ACTIVE", "INIT" or "DOWN"; "" unknown. */
+  readonly state: string;
+  /** "InfiniBand", "Ethernet", or what else the kernel says. */
+  readonly linkLayer: string;
+  /** 0 unknown. */
+  readonly rateGbps: number;
+  readonly pciBusId: string;
+  readonly numaNode: number | undefined;
+  /** Its IP addresses, as its table of GIDs has them. */
+  readonly addresses: readonly string[];
 }
 
 /** Where a usable engine build was found, in the order of preference. */

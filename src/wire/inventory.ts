@@ -1,9 +1,22 @@
 import { create } from "@bufbuild/protobuf";
 import { bytes, gpuUuid } from "../core/ids.ts";
-import type { EngineBuild, EngineOrigin, Gpu, HeldModel, Inventory } from "../core/node.ts";
+import {
+  type EngineBuild,
+  type EngineOrigin,
+  type Fabric,
+  type FabricPort,
+  type Gpu,
+  type HeldModel,
+  type Inventory,
+  LINK_KINDS,
+} from "../core/node.ts";
 import {
   type EngineBuild as WireEngineBuild,
   EngineBuildSchema,
+  type Fabric as WireFabric,
+  type FabricPort as WireFabricPort,
+  FabricPortSchema,
+  FabricSchema,
   type Gpu as WireGpu,
   GpuSchema,
   type HeldModel as WireHeldModel,
@@ -22,11 +35,7 @@ export function inventoryToWire(inventory: Inventory): WireInventory {
     gpus: inventory.gpus.map(gpuToWire),
     engines: inventory.engines.map(engineBuildToWire),
     weights: inventory.weights.map((held) => ({ ...held })),
-    fabrics: inventory.fabrics.map(({ name, hcas, rateGbps }) => ({
-      name,
-      hcas: [...hcas],
-      rateGbps: toUint32(rateGbps),
-    })),
+    fabrics: inventory.fabrics.map(fabricToWire),
     labels: { ...inventory.labels },
     problems: inventory.problems.map(toText),
     notes: inventory.notes.map(toText),
@@ -48,7 +57,7 @@ export function inventoryFromWire(message: WireInventory): Inventory {
     gpus: message.gpus.map(gpuFromWire),
     engines: message.engines.map(engineBuildFromWire),
     weights: message.weights.map(heldModelFromWire),
-    fabrics: message.fabrics.map(({ name, hcas, rateGbps }) => ({ name, hcas: [...hcas], rateGbps })),
+    fabrics: message.fabrics.map(fabricFromWire),
     labels: { ...message.labels },
     problems: [...message.problems],
     notes: [...message.notes],
@@ -56,8 +65,19 @@ export function inventoryFromWire(message: WireInventory): Inventory {
 }
 
 function gpuToWire(gpu: Gpu): WireGpu {
-  return create(GpuSchema, { ...gpu, index: toUint32(gpu.index), problem: toText(gpu.problem ?? "") });
+  const { numaNode, parent = "", problem = "", ...rest } = gpu;
+  return create(GpuSchema, {
+    ...rest,
+    ...numaToWire(numaNode),
+    index: toUint32(gpu.index),
+    problem: toText(problem),
+    parent,
+    links: gpu.links.map(({ to, kind, lanes }) => ({ to, kind, lanes: toUint32(lanes) })),
+  });
 }
+
+const numaToWire = (numaNode: number | undefined): { numaNode?: number } =>
+  numaNode === undefined ? {} : { numaNode: toUint32(numaNode) };
 
 function gpuFromWire(message: WireGpu): Gpu {
   return {
@@ -70,8 +90,47 @@ function gpuFromWire(message: WireGpu): Gpu {
     problem: message.problem === "" ? undefined : message.problem,
     driverVersion: message.driverVersion,
     computeCapability: message.computeCapability,
+    pciBusId: message.pciBusId,
+    numaNode: message.numaNode,
+    links: message.links.map(({ to, kind, lanes }) => ({
+      to: gpuUuid(to),
+      kind: LINK_KINDS.find((known) => known === kind) ?? "unknown",
+      lanes,
+    })),
+    parent: message.parent === "" ? undefined : gpuUuid(message.parent),
   };
 }
+
+const fabricToWire = ({ name, hcas, rateGbps, ports, problem = "" }: Fabric): WireFabric =>
+  create(FabricSchema, {
+    name,
+    hcas: [...hcas],
+    rateGbps: toUint32(rateGbps),
+    ports: ports.map(fabricPortToWire),
+    problem: toText(problem),
+  });
+
+const fabricPortToWire = ({ numaNode, addresses, port, ...rest }: FabricPort): WireFabricPort =>
+  create(FabricPortSchema, { ...rest, ...numaToWire(numaNode), port: toUint32(port), addresses: [...addresses] });
+
+const fabricFromWire = ({ name, hcas, rateGbps, ports, problem }: WireFabric): Fabric => ({
+  name,
+  hcas: [...hcas],
+  rateGbps,
+  ports: ports.map(fabricPortFromWire),
+  problem: problem === "" ? undefined : problem,
+});
+
+const fabricPortFromWire = (message: WireFabricPort): FabricPort => ({
+  hca: message.hca,
+  port: message.port,
+  state: message.state,
+  linkLayer: message.linkLayer,
+  rateGbps: message.rateGbps,
+  pciBusId: message.pciBusId,
+  numaNode: message.numaNode,
+  addresses: [...message.addresses],
+});
 
 const engineBuildToWire = (build: EngineBuild): WireEngineBuild =>
   create(EngineBuildSchema, { ...build, devices: [...build.devices] });

@@ -11,7 +11,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DesiredState } from "../core/desired.ts";
 import { bytes, gpuUuid, millis, profileName, replicaId } from "../core/ids.ts";
-import type { EngineOrigin, Inventory } from "../core/node.ts";
+import { type EngineOrigin, type Inventory, LINK_KINDS } from "../core/node.ts";
 import type { ObservedReplica, ObservedReplicaState, ObservedState } from "../core/observed.ts";
 import type { Progress } from "../core/replica-state.ts";
 import type { RouteTable } from "../core/route.ts";
@@ -53,6 +53,23 @@ const gpu = fc.record({
   problem: optional(words),
   driverVersion: text,
   computeCapability: text,
+  pciBusId: text,
+  numaNode: optional(uint),
+  links: fc.array(fc.record({ to: text.map(gpuUuid), kind: fc.constantFrom(...LINK_KINDS), lanes: uint }), {
+    maxLength: 3,
+  }),
+  parent: optional(words.map(gpuUuid)),
+});
+
+const fabricPort = fc.record({
+  hca: text,
+  port: uint,
+  state: text,
+  linkLayer: text,
+  rateGbps: fc.double({ noNaN: true }),
+  pciBusId: text,
+  numaNode: optional(uint),
+  addresses: texts,
 });
 
 const inventory: fc.Arbitrary<Inventory> = fc.record({
@@ -77,7 +94,16 @@ const inventory: fc.Arbitrary<Inventory> = fc.record({
     { maxLength: 3 },
   ),
   weights: fc.array(fc.record({ source: text, path: text, bytes: size }), { maxLength: 3 }),
-  fabrics: fc.array(fc.record({ name: text, hcas: texts, rateGbps: uint }), { maxLength: 3 }),
+  fabrics: fc.array(
+    fc.record({
+      name: text,
+      hcas: texts,
+      rateGbps: uint,
+      ports: fc.array(fabricPort, { maxLength: 3 }),
+      problem: optional(words),
+    }),
+    { maxLength: 3 },
+  ),
   labels: map,
   problems: texts,
   notes: texts,
@@ -280,6 +306,11 @@ describe("messages of another version", () => {
   test("an engine build of unknown origin is the least preferred", () => {
     const message = create(InventorySchema, { engines: [create(EngineBuildSchema, { origin: "snap" })] });
     expect(inventoryFromWire(message).engines[0]?.origin).toBe("installed");
+  });
+
+  test("a link of an unknown kind is an unknown link", () => {
+    const message = create(InventorySchema, { gpus: [{ links: [{ to: "GPU-b", kind: "c2c", lanes: 10 }] }] });
+    expect(inventoryFromWire(message).gpus[0]?.links).toEqual([{ to: "GPU-b", kind: "unknown", lanes: 10 }]);
   });
 
   test("an empty message has every default", () => {

@@ -18,6 +18,10 @@ export const gpu = (uuid: string, more: Partial<Gpu> = {}): Gpu => ({
   problem: undefined,
   driverVersion: "570.1",
   computeCapability: "8.9",
+  pciBusId: "",
+  numaNode: undefined,
+  links: [],
+  parent: undefined,
   ...more,
 });
 

@@ -100,6 +100,6 @@ export function jetsonGpu(deviceTreeModel: string, host: HostMemory | undefined)
   const name = deviceTreeModel.replaceAll("\0", "").trim();
   if (!/\bNVIDIA\b.*\b(Jetson|Orin|Xavier|Thor|Nano)\b/i.test(name) || host === undefined) return undefined;
   const memory = { memoryTotal: host.total, memoryFree: host.available };
-  const unknown = { problem: undefined, driverVersion: "", computeCapability: "" };
-  return { uuid: BOARD_GPU, index: 0, name, ...memory, unified: true, ...unknown };
+  const unknown = { problem: undefined, driverVersion: "", computeCapability: "", pciBusId: "", numaNode: undefined };
+  return { uuid: BOARD_GPU, index: 0, name, ...memory, unified: true, ...unknown, links: [], parent: undefined };
 }

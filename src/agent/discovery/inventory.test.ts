@@ -13,7 +13,7 @@ const sources: InventorySources = {
   mgmtAddr: undefined,
   mgmtInterface: undefined,
   labels: { rack: "r12" },
-  fabrics: [{ name: "ib-a", hcas: ["mlx5_0"], rateGbps: 200 }],
+  fabrics: [{ name: "ib-a", hcas: ["mlx5_0"], rateGbps: 200, ports: [], problem: undefined }],
   enginePorts: { first: 1, last: 2 },
   weightFolders: [tmpdir(), `${tmpdir()}/not/there/yet`, tmpdir()],
   readGpus: () => Promise.resolve({ gpus: [], problems: ["a card is lost"], notes: ["by hand"] }),

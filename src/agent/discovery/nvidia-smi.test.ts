@@ -40,6 +40,10 @@ test("a plain machine", () => {
       problem: undefined,
       driverVersion: "550.144.03",
       computeCapability: "9.0",
+      pciBusId: "0000:43:00.0",
+      numaNode: undefined,
+      links: [],
+      parent: undefined,
     },
   ]);
 });

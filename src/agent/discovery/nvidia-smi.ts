@@ -1,6 +1,7 @@
 import { type Bytes, bytes, gpuUuid } from "../../core/ids.ts";
 import type { Gpu } from "../../core/node.ts";
 import type { HostMemory } from "./meminfo.ts";
+import { pciAddress } from "./pci.ts";
 
 /** What is asked for, in this order: the first ones every version knows. */
 export const QUERY = [
@@ -89,6 +90,8 @@ function gpuOf(row: readonly string[], columns: readonly string[], host: HostMem
     problem,
     driverVersion: value("driver_version") ?? "",
     computeCapability: value("compute_cap") ?? "",
+    pciBusId: pciAddress(raw("pci.bus_id")),
+    ...UNPLACED,
   };
 }
 
@@ -160,5 +163,10 @@ function lostGpu({ pciId, sentence }: LostCard, healthy: readonly Gpu[], nth: nu
     problem: `lost: ${sentence}`,
     driverVersion: "",
     computeCapability: "",
+    pciBusId: pciAddress(pciId),
+    ...UNPLACED,
   };
 }
+
+/** What no table of nvidia-smi says of a card. */
+const UNPLACED = { numaNode: undefined, links: [], parent: undefined } as const;

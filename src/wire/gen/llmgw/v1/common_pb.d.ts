@@ -88,6 +88,34 @@ export declare type Gpu = Message<"llmgw.v1.Gpu"> & {
    * @generated from field: string compute_capability = 9;
    */
   computeCapability: string;
+
+  /**
+   * As the kernel writes it, such as 0000:1b:00.0. Empty when it is not known.
+   *
+   * @generated from field: string pci_bus_id = 10;
+   */
+  pciBusId: string;
+
+  /**
+   * Left out when the firmware does not say.
+   *
+   * @generated from field: optional uint32 numa_node = 11;
+   */
+  numaNode?: number | undefined;
+
+  /**
+   * To the other GPUs of the node. Empty when nobody could tell.
+   *
+   * @generated from field: repeated llmgw.v1.GpuLink links = 12;
+   */
+  links: GpuLink[];
+
+  /**
+   * The uuid of the card that this MIG slice is cut from. Empty for a whole card.
+   *
+   * @generated from field: string parent = 13;
+   */
+  parent: string;
 };
 
 /**
@@ -95,6 +123,38 @@ export declare type Gpu = Message<"llmgw.v1.Gpu"> & {
  * Use `create(GpuSchema)` to create a new message.
  */
 export declare const GpuSchema: GenMessage<Gpu>;
+
+/**
+ * @generated from message llmgw.v1.GpuLink
+ */
+export declare type GpuLink = Message<"llmgw.v1.GpuLink"> & {
+  /**
+   * The other GPU's uuid.
+   *
+   * @generated from field: string to = 1;
+   */
+  to: string;
+
+  /**
+   * nvlink | pix | pxb | phb | node | sys | unknown
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * NVLinks bonded between the two; 0 for the other kinds and when it is not known.
+   *
+   * @generated from field: uint32 lanes = 3;
+   */
+  lanes: number;
+};
+
+/**
+ * Describes the message llmgw.v1.GpuLink.
+ * Use `create(GpuLinkSchema)` to create a new message.
+ */
+export declare const GpuLinkSchema: GenMessage<GpuLink>;
 
 /**
  * @generated from message llmgw.v1.Fabric
@@ -114,6 +174,18 @@ export declare type Fabric = Message<"llmgw.v1.Fabric"> & {
    * @generated from field: uint32 rate_gbps = 3;
    */
   rateGbps: number;
+
+  /**
+   * @generated from field: repeated llmgw.v1.FabricPort ports = 4;
+   */
+  ports: FabricPort[];
+
+  /**
+   * Empty when everything is as configured; otherwise why no replica over several nodes may use it.
+   *
+   * @generated from field: string problem = 5;
+   */
+  problem: string;
 };
 
 /**
@@ -121,6 +193,67 @@ export declare type Fabric = Message<"llmgw.v1.Fabric"> & {
  * Use `create(FabricSchema)` to create a new message.
  */
 export declare const FabricSchema: GenMessage<Fabric>;
+
+/**
+ * @generated from message llmgw.v1.FabricPort
+ */
+export declare type FabricPort = Message<"llmgw.v1.FabricPort"> & {
+  /**
+   * @generated from field: string hca = 1;
+   */
+  hca: string;
+
+  /**
+   * @generated from field: uint32 port = 2;
+   */
+  port: number;
+
+  /**
+   * The kernel's word: ACTIVE, INIT, DOWN, …
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * InfiniBand | Ethernet | Unknown
+   *
+   * @generated from field: string link_layer = 4;
+   */
+  linkLayer: string;
+
+  /**
+   * 0 when it is not known.
+   *
+   * @generated from field: double rate_gbps = 5;
+   */
+  rateGbps: number;
+
+  /**
+   * @generated from field: string pci_bus_id = 6;
+   */
+  pciBusId: string;
+
+  /**
+   * Left out when the firmware does not say.
+   *
+   * @generated from field: optional uint32 numa_node = 7;
+   */
+  numaNode?: number | undefined;
+
+  /**
+   * Its IP addresses.
+   *
+   * @generated from field: repeated string addresses = 8;
+   */
+  addresses: string[];
+};
+
+/**
+ * Describes the message llmgw.v1.FabricPort.
+ * Use `create(FabricPortSchema)` to create a new message.
+ */
+export declare const FabricPortSchema: GenMessage<FabricPort>;
 
 /**
  * An engine build that this node can run.

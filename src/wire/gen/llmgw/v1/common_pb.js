@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file llmgw/v1/common.proto.
  */
 export const file_llmgw_v1_common = /*@__PURE__*/
-  fileDesc("ChVsbG1ndy92MS9jb21tb24ucHJvdG8SCGxsbWd3LnYxIiYKCEVuZHBvaW50EgwKBGhvc3QYASABKAkSDAoEcG9ydBgCIAEoDSKxAQoDR3B1EgwKBHV1aWQYASABKAkSDQoFaW5kZXgYAiABKA0SDAoEbmFtZRgDIAEoCRIUCgxtZW1vcnlfdG90YWwYBCABKAESEwoLbWVtb3J5X2ZyZWUYBSABKAESDwoHdW5pZmllZBgGIAEoCBIPCgdwcm9ibGVtGAcgASgJEhYKDmRyaXZlcl92ZXJzaW9uGAggASgJEhoKEmNvbXB1dGVfY2FwYWJpbGl0eRgJIAEoCSI3CgZGYWJyaWMSDAoEbmFtZRgBIAEoCRIMCgRoY2FzGAIgAygJEhEKCXJhdGVfZ2JwcxgDIAEoDSJbCgtFbmdpbmVCdWlsZBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGb3JpZ2luGAMgASgJEgwKBHBhdGgYBCABKAkSDwoHZGV2aWNlcxgFIAMoCSI4CglIZWxkTW9kZWwSDgoGc291cmNlGAEgASgJEgwKBHBhdGgYAiABKAkSDQoFYnl0ZXMYAyABKAEiMQoERGlzaxIMCgRwYXRoGAEgASgJEg0KBXRvdGFsGAIgASgBEgwKBGZyZWUYAyABKAEiywMKCUludmVudG9yeRIQCghob3N0bmFtZRgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEhUKDWFnZW50X3ZlcnNpb24YAyABKAkSCgoCb3MYBCABKAkSDAoEYXJjaBgFIAEoCRIMCgRjcHVzGAYgASgNEhQKDG1lbW9yeV90b3RhbBgHIAEoARIYChBtZW1vcnlfYXZhaWxhYmxlGAggASgBEh0KBWRpc2tzGAkgAygLMg4ubGxtZ3cudjEuRGlzaxIbCgRncHVzGAogAygLMg0ubGxtZ3cudjEuR3B1EiYKB2VuZ2luZXMYCyADKAsyFS5sbG1ndy52MS5FbmdpbmVCdWlsZBIkCgd3ZWlnaHRzGAwgAygLMhMubGxtZ3cudjEuSGVsZE1vZGVsEiEKB2ZhYnJpY3MYDSADKAsyEC5sbG1ndy52MS5GYWJyaWMSLwoGbGFiZWxzGA4gAygLMh8ubGxtZ3cudjEuSW52ZW50b3J5LkxhYmVsc0VudHJ5EhAKCHByb2JsZW1zGA8gAygJEg0KBW5vdGVzGBAgAygJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoIUHJvZ3Jlc3MSDAoEd2hhdBgBIAEoCRISCgpieXRlc19kb25lGAIgASgBEhMKC2J5dGVzX3RvdGFsGAMgASgBEhgKEGJ5dGVzX3Blcl9zZWNvbmQYBCABKAEikgEKBUV2ZW50EgoKAmlkGAEgASgNEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVsZXZlbBgDIAEoCRIUCgxzdWJqZWN0X2tpbmQYBCABKAkSDwoHc3ViamVjdBgFIAEoCRIOCgZyZWFzb24YBiABKAkSDwoHbWVzc2FnZRgHIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChVsbG1ndy92MS9jb21tb24ucHJvdG8SCGxsbWd3LnYxIiYKCEVuZHBvaW50EgwKBGhvc3QYASABKAkSDAoEcG9ydBgCIAEoDSKdAgoDR3B1EgwKBHV1aWQYASABKAkSDQoFaW5kZXgYAiABKA0SDAoEbmFtZRgDIAEoCRIUCgxtZW1vcnlfdG90YWwYBCABKAESEwoLbWVtb3J5X2ZyZWUYBSABKAESDwoHdW5pZmllZBgGIAEoCBIPCgdwcm9ibGVtGAcgASgJEhYKDmRyaXZlcl92ZXJzaW9uGAggASgJEhoKEmNvbXB1dGVfY2FwYWJpbGl0eRgJIAEoCRISCgpwY2lfYnVzX2lkGAogASgJEhYKCW51bWFfbm9kZRgLIAEoDUgAiAEBEiAKBWxpbmtzGAwgAygLMhEubGxtZ3cudjEuR3B1TGluaxIOCgZwYXJlbnQYDSABKAlCDAoKX251bWFfbm9kZSIyCgdHcHVMaW5rEgoKAnRvGAEgASgJEgwKBGtpbmQYAiABKAkSDQoFbGFuZXMYAyABKA0ibQoGRmFicmljEgwKBG5hbWUYASABKAkSDAoEaGNhcxgCIAMoCRIRCglyYXRlX2dicHMYAyABKA0SIwoFcG9ydHMYBCADKAsyFC5sbG1ndy52MS5GYWJyaWNQb3J0Eg8KB3Byb2JsZW0YBSABKAkiqgEKCkZhYnJpY1BvcnQSCwoDaGNhGAEgASgJEgwKBHBvcnQYAiABKA0SDQoFc3RhdGUYAyABKAkSEgoKbGlua19sYXllchgEIAEoCRIRCglyYXRlX2dicHMYBSABKAESEgoKcGNpX2J1c19pZBgGIAEoCRIWCgludW1hX25vZGUYByABKA1IAIgBARIRCglhZGRyZXNzZXMYCCADKAlCDAoKX251bWFfbm9kZSJbCgtFbmdpbmVCdWlsZBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDgoGb3JpZ2luGAMgASgJEgwKBHBhdGgYBCABKAkSDwoHZGV2aWNlcxgFIAMoCSI4CglIZWxkTW9kZWwSDgoGc291cmNlGAEgASgJEgwKBHBhdGgYAiABKAkSDQoFYnl0ZXMYAyABKAEiMQoERGlzaxIMCgRwYXRoGAEgASgJEg0KBXRvdGFsGAIgASgBEgwKBGZyZWUYAyABKAEiywMKCUludmVudG9yeRIQCghob3N0bmFtZRgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEhUKDWFnZW50X3ZlcnNpb24YAyABKAkSCgoCb3MYBCABKAkSDAoEYXJjaBgFIAEoCRIMCgRjcHVzGAYgASgNEhQKDG1lbW9yeV90b3RhbBgHIAEoARIYChBtZW1vcnlfYXZhaWxhYmxlGAggASgBEh0KBWRpc2tzGAkgAygLMg4ubGxtZ3cudjEuRGlzaxIbCgRncHVzGAogAygLMg0ubGxtZ3cudjEuR3B1EiYKB2VuZ2luZXMYCyADKAsyFS5sbG1ndy52MS5FbmdpbmVCdWlsZBIkCgd3ZWlnaHRzGAwgAygLMhMubGxtZ3cudjEuSGVsZE1vZGVsEiEKB2ZhYnJpY3MYDSADKAsyEC5sbG1ndy52MS5GYWJyaWMSLwoGbGFiZWxzGA4gAygLMh8ubGxtZ3cudjEuSW52ZW50b3J5LkxhYmVsc0VudHJ5EhAKCHByb2JsZW1zGA8gAygJEg0KBW5vdGVzGBAgAygJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoIUHJvZ3Jlc3MSDAoEd2hhdBgBIAEoCRISCgpieXRlc19kb25lGAIgASgBEhMKC2J5dGVzX3RvdGFsGAMgASgBEhgKEGJ5dGVzX3Blcl9zZWNvbmQYBCABKAEikgEKBUV2ZW50EgoKAmlkGAEgASgNEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVsZXZlbBgDIAEoCRIUCgxzdWJqZWN0X2tpbmQYBCABKAkSDwoHc3ViamVjdBgFIAEoCRIOCgZyZWFzb24YBiABKAkSDwoHbWVzc2FnZRgHIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message llmgw.v1.Endpoint.
@@ -26,51 +26,65 @@ export const GpuSchema = /*@__PURE__*/
   messageDesc(file_llmgw_v1_common, 1);
 
 /**
+ * Describes the message llmgw.v1.GpuLink.
+ * Use `create(GpuLinkSchema)` to create a new message.
+ */
+export const GpuLinkSchema = /*@__PURE__*/
+  messageDesc(file_llmgw_v1_common, 2);
+
+/**
  * Describes the message llmgw.v1.Fabric.
  * Use `create(FabricSchema)` to create a new message.
  */
 export const FabricSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_common, 2);
+  messageDesc(file_llmgw_v1_common, 3);
+
+/**
+ * Describes the message llmgw.v1.FabricPort.
+ * Use `create(FabricPortSchema)` to create a new message.
+ */
+export const FabricPortSchema = /*@__PURE__*/
+  messageDesc(file_llmgw_v1_common, 4);
 
 /**
  * Describes the message llmgw.v1.EngineBuild.
  * Use `create(EngineBuildSchema)` to create a new message.
  */
 export const EngineBuildSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_common, 3);
+  messageDesc(file_llmgw_v1_common, 5);
 
 /**
  * Describes the message llmgw.v1.HeldModel.
  * Use `create(HeldModelSchema)` to create a new message.
  */
 export const HeldModelSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_common, 4);
+  messageDesc(file_llmgw_v1_common, 6);
 
 /**
  * Describes the message llmgw.v1.Disk.
  * Use `create(DiskSchema)` to create a new message.
  */
 export const DiskSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_common, 5);
+  messageDesc(file_llmgw_v1_common, 7);
 
 /**
  * Describes the message llmgw.v1.Inventory.
  * Use `create(InventorySchema)` to create a new message.
  */
 export const InventorySchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_common, 6);
+  messageDesc(file_llmgw_v1_common, 8);
 
 /**
  * Describes the message llmgw.v1.Progress.
  * Use `create(ProgressSchema)` to create a new message.
  */
 export const ProgressSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_common, 7);
+  messageDesc(file_llmgw_v1_common, 9);
 
 /**
  * Describes the message llmgw.v1.Event.
  * Use `create(EventSchema)` to create a new message.
  */
 export const EventSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_common, 8);
+  messageDesc(file_llmgw_v1_common, 10);
 
