@@ -7,7 +7,8 @@ import type { Call, CommandSpec } from "../command.ts";
 import { interrupted } from "../interrupted.ts";
 import { OUTPUT, WATCH } from "../options.ts";
 import { eventColumns } from "../render/columns.ts";
-import { askUnlessStopped, type Listing, printNews, showList } from "./listing.ts";
+import { patientAsker } from "./connection-loss.ts";
+import { type Listing, printNews, showList } from "./listing.ts";
 import { type Session, withSession } from "./session.ts";
 
 type Events = Listing<typeof ListEventsResponseSchema, typeof EventSchema>;
@@ -45,11 +46,12 @@ async function showEvents(call: Call, { client }: Session): Promise<number> {
   };
   if (!call.flags.given("watch")) return showList(call, client, listing);
   const stop = interrupted();
+  const patiently = patientAsker(call.io, stop);
   let after = 0;
   let isFirst = true;
   while (!stop.aborted) {
     const asked = after === 0 ? { subject, limit } : { subject, after };
-    const answer = await askUnlessStopped(() => client.listEvents(asked, { signal: stop }), stop);
+    const answer = await patiently(() => client.listEvents(asked, { signal: stop }));
     const news: readonly MessageShape<typeof EventSchema>[] = answer?.events ?? [];
     if (news.length > 0) {
       printNews(call, listing, { news, gone: [], isFirst });

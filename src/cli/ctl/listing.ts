@@ -8,6 +8,7 @@ import { coloursFor, widthOf } from "../io.ts";
 import type { Looking } from "../render/columns.ts";
 import { type Column, rowKey, table, type TableLook } from "../render/table.ts";
 import { interrupted } from "../interrupted.ts";
+import { patientAsker } from "./connection-loss.ts";
 import { isDocument, outputOf, plain, printDocument } from "./output.ts";
 
 /** A verb that shows a list: what to ask for and how a row looks. */
@@ -62,9 +63,10 @@ async function watchList<R extends DescMessage, T extends DescMessage>(
   listing: Listing<R, T>,
 ): Promise<number> {
   const stop = interrupted();
+  const patiently = patientAsker(call.io, stop);
   let before: ReadonlyMap<string, string> | undefined;
   while (!stop.aborted) {
-    const answer = await askUnlessStopped(() => listing.ask(client, stop), stop);
+    const answer = await patiently(() => listing.ask(client, stop));
     if (answer === undefined) break;
     const rows = listing.rows(answer);
     const columns = listing.columns(lookingNow(call));
@@ -78,16 +80,6 @@ async function watchList<R extends DescMessage, T extends DescMessage>(
     await pause(systemClock, WATCH_EVERY, stop);
   }
   return 0;
-}
-
-/** A call that Ctrl-C cut off is no failure. */
-export async function askUnlessStopped<T>(ask: () => Promise<T>, stop: AbortSignal): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (stop.aborted) return undefined;
-    throw error;
-  }
 }
 
 interface News<Row> {

@@ -1,10 +1,9 @@
-import { Code, ConnectError } from "@connectrpc/connect";
-import { millis } from "../../core/ids.ts";
 import { pause, systemClock } from "../../platform/clock.ts";
 import type { AdminClient } from "../../run/client.ts";
 import type { Call, CommandSpec } from "../command.ts";
 import type { LogsResponse } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { interrupted } from "../interrupted.ts";
+import { isConnectionLost, RETRY_AFTER, tellLoss } from "./connection-loss.ts";
 import { findReplica } from "./names.ts";
 import { newLines } from "./overlap.ts";
 import { type Session, withSession } from "./session.ts";
@@ -12,7 +11,6 @@ import { type Session, withSession } from "./session.ts";
 /** Lines that are remembered, to find the place again after a break. */
 const MEMORY = 500;
 const USUAL_TAIL = 100;
-const RETRY_AFTER = millis(1000);
 
 export const logs: CommandSpec = {
   name: "logs",
@@ -68,7 +66,7 @@ async function follow(call: Call, client: AdminClient, followed: Followed): Prom
       onLines(lines, isFirst && isAgain);
     });
     if (!broke || stop.aborted) return;
-    if (!isAgain) call.io.stderr.write("The connection was lost; taking it up again …\n");
+    if (!isAgain) tellLoss(call.io);
     await pause(systemClock, RETRY_AFTER, stop);
   }
 }
@@ -88,14 +86,9 @@ async function readToEnd(
     return false;
   } catch (error) {
     if (stop.aborted) return false;
-    if (!isBreak(error)) throw error;
+    if (!isConnectionLost(error)) throw error;
     return true;
   }
-}
-
-/** A broken connection, as against an answer that says no. */
-function isBreak(error: unknown): boolean {
-  return error instanceof ConnectError && [Code.Unavailable, Code.Aborted, Code.Internal].includes(error.code);
 }
 
 function print(call: Call, lines: readonly string[]): void {
