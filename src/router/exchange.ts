@@ -163,7 +163,6 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
     state.replica.saw("answered", now);
     const { replica, connection } = state;
     const relay = this.#beginRelay(head, replica, now);
-    this.#upload = undefined;
     this.#state = { kind: "relaying", replica, connection, relay, activeAt: now, held: false };
   }
 
@@ -215,7 +214,10 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
   }
 
   onReadDone(): void {
-    if (this.#state.kind === "relaying") this.#state.relay.flush();
+    if (this.#state.kind !== "relaying") return;
+    this.#state.relay.flush();
+    // The client has a part of the answer: there is no sending again, and a prompt can be large.
+    this.#upload = undefined;
   }
 
   onEnd(last: Buffer | undefined): void {
@@ -231,11 +233,11 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
 
   onFailure(failure: EngineFailure): void {
     const state = this.#state;
-    if (state.kind === "waiting") this.#attemptFailed(state, failure);
-    else if (state.kind === "relaying") this.#brokeOff(state, failure);
+    if (state.kind === "relaying" && state.relay.hasBegun) this.#brokeOff(state, failure);
+    else if (state.kind === "waiting" || state.kind === "relaying") this.#attemptFailed(state, failure);
   }
 
-  #attemptFailed({ replica }: Waiting, failure: EngineFailure): void {
+  #attemptFailed({ replica }: Waiting | Relaying, failure: EngineFailure): void {
     const { fleet } = this.#context;
     fleet.end(replica);
     this.#state = { kind: "deciding" };

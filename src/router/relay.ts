@@ -36,16 +36,26 @@ export class Relay {
     this.sentAt = now;
     if (head.isStream) this.#stream = new StreamWatch();
     else this.#body = new BodyWatch();
-    res.writeHead(head.status, head.headers as string[]);
+  }
+
+  /** Whether anything has been handed over to the client's connection. */
+  get hasBegun(): boolean {
+    return this.#res.headersSent;
+  }
+
+  #begin(): void {
+    if (!this.#res.headersSent) this.#res.writeHead(this.#head.status, this.#head.headers as string[]);
   }
 
   /** False: the client does not keep up, and nothing more should be written before `drain`. */
   write(chunk: Buffer, now: Millis): boolean {
+    this.#begin();
     this.#saw(chunk, now);
     return this.#res.write(chunk);
   }
 
   end(last: Buffer | undefined, now: Millis): void {
+    this.#begin();
     if (last === undefined) {
       this.#res.end();
       return;
@@ -63,6 +73,7 @@ export class Relay {
 
   /** The client has the status line even when no byte of the body follows for long. */
   flush(): void {
+    this.#begin();
     if (this.bytesOut === 0) this.#res.flushHeaders();
   }
 

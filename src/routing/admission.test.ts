@@ -11,7 +11,13 @@ interface Replica {
   readonly health: Health;
 }
 
-const asideUntil = (until: number): Health => ({ kind: "aside", cause: "unreachable", until: millis(until), times: 1 });
+const asideUntil = (until: number): Health => ({
+  kind: "aside",
+  cause: "unreachable",
+  until: millis(until),
+  times: 1,
+  isTested: false,
+});
 const replica = (name: string, change: Partial<Replica> = {}): Replica => ({
   name,
   inFlight: 0,

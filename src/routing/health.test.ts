@@ -7,7 +7,9 @@ const aside = (cause: "unreachable" | "silent" | "breaking", until: number, time
   cause,
   until: millis(until),
   times,
+  isTested: false,
 });
+const tested = (health: Health): Health => ({ ...health, isTested: true }) as Health;
 
 const cases: readonly { name: string; from: Health; event: HealthEvent; want: Health }[] = [
   { name: "a refused connection sets aside at once", from: GOOD, event: "refused", want: aside("unreachable", 2_000) },
@@ -53,10 +55,22 @@ describe("afterEvent, at 1000 ms", () => {
   });
 });
 
+test("ten requests that fail together are one failure", () => {
+  const events = Array<HealthEvent>(10).fill("timedOut");
+  const health = events.reduce((before, event) => afterEvent(before, event, millis(1_000)), GOOD);
+  expect(health).toEqual(aside("silent", 2_000));
+});
+
+test("a test that fails is another failure, however soon", () => {
+  const probing = beforeRequest(aside("silent", 1_000), millis(1_000));
+  expect(probing).toEqual(tested(aside("silent", 2_000)));
+  expect(afterEvent(probing, "refused", millis(1_001))).toEqual(aside("unreachable", 3_001, 2));
+});
+
 test("while one request tests a replica the others keep away", () => {
-  const tested = beforeRequest(aside("silent", 1_000), millis(1_000));
+  const probing = beforeRequest(aside("silent", 1_000), millis(1_000));
   expect(mayTry(aside("silent", 1_000), millis(999))).toBe(false);
   expect(mayTry(aside("silent", 1_000), millis(1_000))).toBe(true);
-  expect(mayTry(tested, millis(1_500))).toBe(false);
+  expect(mayTry(probing, millis(1_500))).toBe(false);
   expect(beforeRequest(GOOD, millis(5))).toBe(GOOD);
 });

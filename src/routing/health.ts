@@ -7,7 +7,14 @@ type AsideCause = "unreachable" | "silent" | "breaking";
 /** What a router thinks of a replica from its own requests. Only the router that had the requests moves it. */
 export type Health =
   | { readonly kind: "good"; readonly strikes: number }
-  | { readonly kind: "aside"; readonly cause: AsideCause; readonly until: Millis; readonly times: number };
+  | {
+      readonly kind: "aside";
+      readonly cause: AsideCause;
+      readonly until: Millis;
+      readonly times: number;
+      /** A request is finding out whether it is back. */
+      readonly isTested: boolean;
+    };
 
 export type HealthEvent =
   /** A connection was made. */
@@ -48,7 +55,7 @@ export function afterEvent(health: Health, event: HealthEvent, now: Millis): Hea
 
 /** A request is about to test a replica whose time aside is over: the others wait for what it finds. */
 export function beforeRequest(health: Health, now: Millis): Health {
-  return health.kind === "good" ? health : { ...health, until: plus(now, FIRST_ASIDE) };
+  return health.kind === "good" ? health : { ...health, until: plus(now, FIRST_ASIDE), isTested: true };
 }
 
 export const mayTry = (health: Health, now: Millis): boolean => health.kind === "good" || now >= health.until;
@@ -59,7 +66,9 @@ function strike(health: Health, now: Millis): Health {
 }
 
 function setAside(health: Health, cause: AsideCause, now: Millis): Health {
+  // Many requests fail together when a replica does: that is one failure, and only a test that fails is another.
+  if (health.kind === "aside" && !health.isTested && now < health.until) return health;
   const times = health.kind === "aside" ? health.times + 1 : 1;
   const length = millis(Math.min(LONGEST_ASIDE, FIRST_ASIDE * 2 ** (times - 1)));
-  return { kind: "aside", cause, until: plus(now, length), times };
+  return { kind: "aside", cause, until: plus(now, length), times, isTested: false };
 }

@@ -12,15 +12,19 @@ export class UpstreamConnection {
   readonly socket: Socket;
   /** Resolves when the router's side is gone, however it went. */
   readonly closed: Promise<void>;
-  #received = Buffer.alloc(0);
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  /** What must have come before it is worth looking again. */
+  #wanted = 1;
   #wake: (() => void) | undefined;
   #isClosed = false;
 
   constructor(socket: Socket) {
     this.socket = socket;
     socket.on("data", (chunk: Buffer) => {
-      this.#received = Buffer.concat([this.#received, chunk]);
-      this.#wake?.();
+      this.#pieces.push(chunk);
+      this.#bytes += chunk.length;
+      if (this.#bytes >= this.#wanted) this.#wake?.();
     });
     // A reset by the router is one of the things that tests look for.
     socket.on("error", () => undefined);
@@ -48,14 +52,20 @@ export class UpstreamConnection {
   }
 
   #takeRequest(): ReceivedRequest | undefined {
-    const end = this.#received.indexOf("\r\n\r\n");
-    if (end === -1) return undefined;
-    const head = this.#received.toString("latin1", 0, end);
+    if (this.#bytes < this.#wanted) return undefined;
+    const received = Buffer.concat(this.#pieces);
+    const end = received.indexOf("\r\n\r\n");
+    const head = received.toString("latin1", 0, Math.max(0, end));
     const length = Number(/^content-length: *(\d+)$/im.exec(head)?.[1] ?? 0);
     const from = end + 4;
-    if (this.#received.length < from + length) return undefined;
-    const body = Buffer.from(this.#received.subarray(from, from + length));
-    this.#received = this.#received.subarray(from + length);
+    this.#wanted = end === -1 ? received.length + 1 : from + length;
+    this.#pieces = [received];
+    if (received.length < this.#wanted) return undefined;
+    const rest = received.subarray(this.#wanted);
+    const body = Buffer.from(received.subarray(from, this.#wanted));
+    this.#pieces = [rest];
+    this.#bytes = rest.length;
+    this.#wanted = 1;
     return { head, body };
   }
 
@@ -100,9 +110,10 @@ export class RawUpstream {
     });
   }
 
-  static async start(script: Script): Promise<RawUpstream> {
+  /** On a free port unless one is named. */
+  static async start(script: Script, port = 0): Promise<RawUpstream> {
     const server = createServer({ noDelay: true });
-    server.listen(0, "127.0.0.1");
+    server.listen(port, "127.0.0.1");
     await once(server, "listening");
     const address = server.address();
     if (address === null || typeof address !== "object") throw new Error("no address");
@@ -110,13 +121,17 @@ export class RawUpstream {
   }
 
   /** Answers every request of every connection with the same bytes. */
-  static answering(bytes: string | Buffer | ((request: ReceivedRequest) => string | Buffer)): Promise<RawUpstream> {
-    return RawUpstream.start(async (connection, upstream) => {
+  static answering(
+    bytes: string | Buffer | ((request: ReceivedRequest) => string | Buffer),
+    port = 0,
+  ): Promise<RawUpstream> {
+    const script: Script = async (connection, upstream) => {
       for (let request = await connection.request(); request !== undefined; request = await connection.request()) {
         upstream.requests.push(request);
         await connection.write(typeof bytes === "function" ? bytes(request) : bytes);
       }
-    });
+    };
+    return RawUpstream.start(script, port);
   }
 
   /** The script runs once for each request, with that request. */

@@ -227,10 +227,14 @@ export class EngineConnection implements TcpListener {
       if (reading.left === 0) this.#end(reading, chunk, to - from - take);
       else if (chunk !== undefined) reading.listener.onBody(chunk);
     } else if (reading.kind === "chunked") {
-      const chunk = own(bytes, from, reading.decoder.decode(bytes, from, to));
+      const end = reading.decoder.decode(bytes, from, to);
+      if (reading.decoder.isBad) {
+        this.#fail({ kind: "broke", detail: "its chunks are malformed" });
+        return;
+      }
+      const chunk = own(bytes, from, end);
       if (reading.decoder.isDone) this.#end(reading, chunk, reading.decoder.surplus);
       else if (chunk !== undefined) reading.listener.onBody(chunk);
-      if (reading.decoder.isBad) this.#fail({ kind: "broke", detail: "its chunks are malformed" });
     } else if (reading.kind === "untilClose") {
       const chunk = own(bytes, from, to);
       if (chunk !== undefined) reading.listener.onBody(chunk);
