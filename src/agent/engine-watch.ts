@@ -9,7 +9,7 @@ import { livingProcesses, lookAtLaunch } from "./launch-processes.ts";
 import { askEngine, type ProbeTarget } from "./probe.ts";
 
 /** What is done with an engine at present. */
-export type WatchPhase = "starting" | "ready" | "stopping";
+type WatchPhase = "starting" | "ready" | "stopping";
 
 /** What the watch finds out. */
 export interface WatchEvents {

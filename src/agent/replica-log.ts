@@ -4,7 +4,7 @@ import type { Logger } from "../platform/logger.ts";
 import type { Supervision } from "../reconcile/supervision.ts";
 
 /** So many health requests in a row without an answer are worth a line; a busy engine misses one or two. */
-export const SLOW_AFTER = 3;
+const SLOW_AFTER = 3;
 
 interface Change {
   readonly before: Supervision;

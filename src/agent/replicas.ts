@@ -80,6 +80,7 @@ export class Replicas {
   async detach(): Promise<void> {
     this.#closing.abort();
     await Promise.all([...this.#replicas.values()].map((replica) => replica.detach()));
+    await Promise.all(this.#leaving.values());
   }
 
   /** Stops every engine and waits until each is proven gone. */
@@ -147,10 +148,16 @@ export class Replicas {
     this.#stopped = [...this.#stopped.filter((stopped) => stopped.id !== id), replica.observed].slice(-MOST_STOPPED);
     this.#replicas.delete(id);
     const isWanted = this.#desired?.replicas.some((wanted) => wanted.id === id) ?? false;
-    const leaving = replica.detach().then(async () => {
-      if (!isWanted) await removeIfThere(replicaFolder(this.#node.workDir, id));
-    });
-    this.#leaving.set(id, leaving.catch(this.#complain(id)));
+    const leaving = replica
+      .detach()
+      .then(async () => {
+        if (!isWanted) await removeIfThere(replicaFolder(this.#node.workDir, id));
+      })
+      .catch(this.#complain(id))
+      .finally(() => {
+        if (this.#leaving.get(id) === leaving) this.#leaving.delete(id);
+      });
+    this.#leaving.set(id, leaving);
   }
 
   readonly #complain =

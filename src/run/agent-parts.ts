@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ControlLink } from "../agent/control-link.ts";
 import { readNvidiaDriver } from "../agent/discovery/driver.ts";
+import { createFabricReader } from "../agent/discovery/fabrics.ts";
 import { createGpuReader } from "../agent/discovery/gpus.ts";
 import type { FoundEngines, InventorySources } from "../agent/discovery/inventory.ts";
 import type { InventoryWatch } from "../agent/discovery/watch.ts";
@@ -122,16 +123,14 @@ export function inventorySources(options: AgentOptions, { provider, weights }: S
     mgmtAddr: config.mgmt_addr,
     mgmtInterface: config.mgmt_interface,
     labels: config.labels,
-    fabrics: fabrics.map(({ name, hcas, rate_gbps: rateGbps }) => ({
-      name,
-      hcas,
-      rateGbps,
-      ports: [],
-      problem: undefined,
-    })),
     enginePorts: config.engine_ports,
     weightFolders: [paths.weightsDir, ...config.model_dirs],
     readGpus: createGpuReader({ tool: discovery.nvidia_smi, env }),
+    readFabrics: createFabricReader({
+      root: discovery.ib_root,
+      fabrics: fabrics.map(({ name, hcas, rate_gbps: rateGbps }) => ({ name, hcas, rateGbps })),
+      clock: systemClock,
+    }),
     foundEngines: () => foundEngines(provider),
     heldWeights: () => weights.held(),
   };
