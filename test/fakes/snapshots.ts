@@ -1,0 +1,33 @@
+import { millis } from "../../src/core/ids.ts";
+import type { Inventory } from "../../src/core/node.ts";
+import { type Profile, specHash } from "../../src/core/profile.ts";
+import type { Snapshot, StoredNode, StoredProfile, StoredSpec } from "../../src/store/store.ts";
+import { node } from "./values.ts";
+
+// What a store remembers, as plain values for tests.
+
+export const snapshot = (more: Partial<Snapshot> = {}): Snapshot => ({
+  revision: 1,
+  serverId: "server",
+  profiles: [],
+  specs: [],
+  nodes: [],
+  replicas: [],
+  ...more,
+});
+
+export const stored = (profile: Profile): StoredProfile => ({
+  profile,
+  manifest: "{}",
+  createdAt: millis(100_000),
+  updatedAt: millis(100_000),
+});
+
+export const storedSpec = (spec: Profile): StoredSpec => ({ profile: spec.name, specHash: specHash(spec), spec });
+
+export const storedNode = (id: string, more: Partial<StoredNode> = {}, has: Partial<Inventory> = {}): StoredNode => ({
+  ...node(id, has),
+  desiredRevision: 1,
+  desiredHash: "as it is",
+  ...more,
+});
