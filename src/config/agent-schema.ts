@@ -15,7 +15,10 @@ const tls = z.strictObject({
 });
 
 const fabric = z.strictObject({
-  name: setting(name("a name such as ib-a"), "Nodes that share a fabric's name can reach each other over it."),
+  name: setting(
+    name("a name such as ib-a"),
+    "Nodes that share a fabric's name can reach each other over it. A fabric over Ethernet needs roce in its name.",
+  ),
   hcas: setting(
     z.array(name("an adapter such as mlx5_0")).min(1),
     "The RDMA adapters of this node that are plugged into the fabric.",

@@ -13,10 +13,15 @@ const sources: InventorySources = {
   mgmtAddr: undefined,
   mgmtInterface: undefined,
   labels: { rack: "r12" },
-  fabrics: [{ name: "ib-a", hcas: ["mlx5_0"], rateGbps: 200, ports: [], problem: undefined }],
   enginePorts: { first: 1, last: 2 },
   weightFolders: [tmpdir(), `${tmpdir()}/not/there/yet`, tmpdir()],
   readGpus: () => Promise.resolve({ gpus: [], problems: ["a card is lost"], notes: ["by hand"] }),
+  readFabrics: () =>
+    Promise.resolve({
+      fabrics: [{ name: "ib-a", hcas: ["mlx5_0"], rateGbps: 200, ports: [], problem: "port down" }],
+      problems: ["fabric ib-a: port down"],
+      notes: ["a hint"],
+    }),
   foundEngines: () => Promise.resolve({ builds: [], problems: ["no engine runs"], notes: [] }),
   heldWeights: () => Promise.resolve([]),
 };
@@ -27,8 +32,8 @@ test("this machine", async () => {
     address: "127.0.0.1",
     labels: { rack: "r12" },
     fabrics: [{ name: "ib-a", hcas: ["mlx5_0"], rateGbps: 200 }],
-    problems: ["a card is lost", "no engine runs"],
-    notes: ["by hand"],
+    problems: ["a card is lost", "fabric ib-a: port down", "no engine runs"],
+    notes: ["by hand", "a hint"],
   });
   expect(inventory.memoryTotal).toBeGreaterThan(inventory.memoryAvailable);
   expect(inventory.cpus).toBeGreaterThan(0);

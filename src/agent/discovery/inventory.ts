@@ -1,10 +1,11 @@
 import { bytes } from "../../core/ids.ts";
-import type { Disk, EngineBuild, Fabric, HeldModel, Inventory } from "../../core/node.ts";
+import type { Disk, EngineBuild, HeldModel, Inventory } from "../../core/node.ts";
 import { VERSION } from "../../core/version.ts";
 import { type HostFacts, readDisk, readHostFacts, readKernelFile } from "../../platform/host.ts";
 import { type PortRange, readEphemeralRange } from "../../platform/ports.ts";
 import { listAddresses, sourceAddressTo } from "../../platform/route.ts";
 import { type AddressChoice, chooseAddress } from "./address.ts";
+import type { FabricFindings } from "./fabrics.ts";
 import type { GpuFindings } from "./gpus.ts";
 import { type HostMemory, parseMeminfo } from "./meminfo.ts";
 
@@ -15,11 +16,11 @@ export interface InventorySources {
   readonly mgmtAddr: string | undefined;
   readonly mgmtInterface: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
-  readonly fabrics: readonly Fabric[];
   readonly enginePorts: PortRange;
   /** Folders whose file systems matter: where weights land, and where else they lie. */
   readonly weightFolders: readonly string[];
   readonly readGpus: (host: HostMemory | undefined) => Promise<GpuFindings>;
+  readonly readFabrics: () => Promise<FabricFindings>;
   readonly foundEngines: () => Promise<FoundEngines>;
   readonly heldWeights: () => Promise<readonly HeldModel[]>;
 }
@@ -41,7 +42,7 @@ export async function gatherInventory(sources: InventorySources): Promise<Invent
     sources.heldWeights(),
     readEphemeralRange(),
   ]);
-  const gpus = await sources.readGpus(memory);
+  const [gpus, fabrics] = await Promise.all([sources.readGpus(memory), sources.readFabrics()]);
   return {
     ...machine(facts, memory),
     address: address.address ?? "",
@@ -50,15 +51,16 @@ export async function gatherInventory(sources: InventorySources): Promise<Invent
     gpus: gpus.gpus,
     engines: engines.builds,
     weights,
-    fabrics: sources.fabrics,
+    fabrics: fabrics.fabrics,
     labels: sources.labels,
     problems: [
       ...(memory === undefined ? [NO_MEMINFO] : []),
       ...address.problems,
       ...gpus.problems,
+      ...fabrics.problems,
       ...engines.problems,
     ],
-    notes: [...gpus.notes, ...engines.notes, ...portNotes(sources.enginePorts, ephemeral)],
+    notes: [...gpus.notes, ...fabrics.notes, ...engines.notes, ...portNotes(sources.enginePorts, ephemeral)],
   };
 }
 
