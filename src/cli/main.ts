@@ -14,7 +14,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   return runCommand(argv, { env, stdin, stdout, stderr });
 }
 
-async function runCommand(argv: readonly string[], io: Io): Promise<number> {
+/** The program in a process that is not its own: nothing of the process is touched but what `io` names. */
+export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   let code = 0;
   const program = buildProgram(ROOT, io, (ended) => {
     code = ended;
