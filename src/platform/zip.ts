@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -85,7 +85,7 @@ async function extract(
     return err(bad(archive, `${member.name} is packed in a way that cannot be read`));
   }
   await mkdir(dirname(target), { recursive: true });
-  const temporary = join(dirname(target), `.${basename(target)}.${String(process.pid)}.unpacking`);
+  const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.unpacking`);
   try {
     const seen = await unpack(archive, { member, start: member.offset + header, temporary });
     if (seen.size !== member.size || seen.crc !== member.crc) {

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { once } from "node:events";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { seeded, sha256Of } from "../fakes/download-fixture.ts";
@@ -112,7 +113,7 @@ async function startRangeServer(content: Buffer): Promise<RangeServer> {
 }
 
 function startDownload(args: readonly string[]): { readonly child: ChildProcess; readonly exited: Promise<unknown> } {
-  const program = join(import.meta.dirname, "downloading.ts");
+  const program = fileURLToPath(new URL("./downloading.ts", import.meta.url));
   const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "ignore", "inherit"] });
   const exited = once(child, "exit");
   cleanups.push(async () => {

@@ -84,7 +84,7 @@ function whyNotFollow(from: URL, to: URL): string | undefined {
 }
 
 /** Reads a short rest of a body, so that its connection can be used again; a long one is cut off. */
-export async function discardBody(answer: Answer): Promise<void> {
+async function discardBody(answer: Answer): Promise<void> {
   await answer.body.dump({ limit: 64 * 1024 }).catch(() => undefined);
 }
 

@@ -72,8 +72,16 @@ function partFile(place: OpenPlace): PartFile {
   const close = async (): Promise<void> => {
     stopBeating();
     await notes.settled();
-    await data.close();
-    await place.journalFile.close();
+    await Promise.all([data.close(), place.journalFile.close()]);
+  };
+
+  /** Whatever the work says, no handle stays open. */
+  const closing = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } finally {
+      await close();
+    }
   };
 
   return {
@@ -90,16 +98,14 @@ function partFile(place: OpenPlace): PartFile {
     record: () => onDisk(place.journal, () => notes.flush()),
     finish: (target) =>
       onDisk(target, async () => {
-        await data.sync();
-        await close();
+        await closing(() => data.sync());
         await rename(path, target);
         await syncFolder(dirname(target));
         await removeIfThere(place.journal);
       }),
     release: () =>
       onDisk(place.journal, async () => {
-        await notes.flush();
-        await close();
+        await closing(() => notes.flush());
         await rename(place.journal, journalPath(place.target, freeTag()));
       }),
     discard: async () => {

@@ -89,7 +89,7 @@ function isAnother(transfer: Transfer, { reply }: Opened, size: number | undefin
 }
 
 /** Starts from nothing: what was written belongs to other content. */
-export async function forget(transfer: Transfer): Promise<void> {
+async function forget(transfer: Transfer): Promise<void> {
   await transfer.part?.discard();
   transfer.part = undefined;
   transfer.size = undefined;

@@ -6,7 +6,7 @@ import { trustedCertificates } from "./trust.ts";
 
 export type Answer = Dispatcher.ResponseData;
 
-export interface Ask {
+interface Ask {
   readonly url: URL;
   readonly method: "GET" | "HEAD";
   readonly headers: Readonly<Record<string, string>>;
