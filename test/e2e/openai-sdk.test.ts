@@ -9,8 +9,8 @@ describe("the official OpenAI client, through the router, to a real llama-server
 
   beforeAll(async () => {
     cluster = await Cluster.start();
-    await cluster.apply({ name: "tiny", model: { source: "tiny:" }, context: 2048 });
-    await cluster.apply({ name: "embedder", model: { source: "tiny:" }, context: 512, args: ["--embeddings"] });
+    await cluster.apply({ name: "tiny", model: { source: "tiny:" }, context: 2048, args: ["-t", "1"] });
+    await cluster.apply({ name: "embedder", model: { source: "tiny:" }, context: 512, args: ["--embeddings", "-t", "1"] });
     await cluster.ready("tiny");
     await cluster.ready("embedder");
     client = new OpenAI({ baseURL: cluster.baseUrl, apiKey: "unused", maxRetries: 0 });
