@@ -1,6 +1,7 @@
 import type { CommandSpec } from "../command.ts";
 import { CONNECTION_OPTIONS } from "../connection.ts";
 import { apply } from "./apply.ts";
+import { cert } from "./cert/group.ts";
 import { chat } from "./chat.ts";
 import { completion } from "./completion.ts";
 import { remove } from "./delete.ts";
@@ -43,6 +44,7 @@ export const ctl: CommandSpec = {
     events,
     chat,
     wait,
+    cert,
     version,
     completion,
   ],

@@ -1,0 +1,132 @@
+import type { X509Certificate } from "node:crypto";
+import { type Millis, millis } from "../core/ids.ts";
+import { err, ok, type Result } from "../core/result.ts";
+import { type CertificateFacts, CLIENT_AUTH, factsOf, inWords, isGoodFor, keyHash } from "./certificate.ts";
+import { type Path, pathToAuthority } from "./chain.ts";
+import { nameEntry } from "./names.ts";
+import { ADMINS, revocationKey } from "./roles.ts";
+
+/** What the one who judges knows. */
+export interface Trust {
+  readonly authorities: readonly X509Certificate[];
+  /** Keys as `revocationKey` makes them. */
+  readonly revoked: ReadonlySet<string>;
+}
+
+export interface Judging {
+  /** The peer's own certificate first, then what it sent along. */
+  readonly certificates: readonly X509Certificate[];
+  readonly trust: Trust;
+  readonly now: Millis;
+  /** So long after its end a certificate still passes: for connections that are open already. */
+  readonly grace?: Millis;
+}
+
+/** Each says in a clause why the certificate is refused, or nothing. The first that speaks is the reason. */
+type Rule = (facts: CertificateFacts, judging: Judging) => string | undefined;
+
+/** What it is worth comes before whose it is. */
+const COMMON_RULES: readonly Rule[] = [isForeign, isRevoked, comesTooEarly, hasEnded, isForOtherUse];
+
+/** Whether the peer is the node that it claims to be. The error is a whole clause for both sides' logs. */
+export function judgeNode(claimedId: string, judging: Judging): Result<void, string> {
+  return judge(judging, [
+    ...COMMON_RULES,
+    isOperators,
+    (facts) => isOtherNode(facts, claimedId),
+    (facts) => lacksTheId(facts, claimedId),
+  ]);
+}
+
+/** Whether the peer may give orders. */
+export const judgeAdmin = (judging: Judging): Result<void, string> =>
+  judge(judging, [
+    ...COMMON_RULES,
+    ({ organizations }) => (organizations.includes(ADMINS) ? undefined : "it does not carry the admin role"),
+  ]);
+
+function judge(judging: Judging, rules: readonly Rule[]): Result<void, string> {
+  const [leaf] = judging.certificates;
+  if (leaf === undefined) return err("no certificate was shown, and this control plane asks for one");
+  const facts = factsOf(leaf);
+  for (const rule of rules) {
+    const why = rule(facts, judging);
+    if (why !== undefined) return err(`the certificate ${nameOf(facts)} is refused: ${why}`);
+  }
+  return ok(undefined);
+}
+
+const nameOf = ({ commonName, serial }: CertificateFacts): string =>
+  `${commonName === "" ? "without a common name" : `of ${commonName}`} (serial ${serial})`;
+
+function isForeign(_: CertificateFacts, judging: Judging): string | undefined {
+  const { certificates, trust, now } = judging;
+  if (pathOf(judging) !== undefined) return undefined;
+  const atAnyTime = pathToAuthority(certificates, trust.authorities, undefined);
+  if (atAnyTime !== undefined) return authorityIsOut(atAnyTime, now);
+  const issuer = oneLine(certificates[0]?.issuer);
+  const known = trust.authorities.map(({ subject }) => oneLine(subject)).join("; ");
+  return `it is not of an authority that this control plane trusts: it was issued by ${issuer}, and trusted is ${known}`;
+}
+
+function authorityIsOut(path: Path, now: Millis): string {
+  const signers = path.slice(1).map(factsOf);
+  const out = signers.find(({ notBefore, notAfter }) => now < notBefore || now > notAfter);
+  const { commonName = "", notBefore = now, notAfter = now } = out ?? {};
+  return `the authority ${commonName} that issued it is valid from ${inWords(notBefore)} to ${inWords(notAfter)}, and the control plane's clock says ${inWords(now)}`;
+}
+
+const oneLine = (name: string | undefined): string => name?.replaceAll("\n", ", ") ?? "nobody";
+
+const pathOf = ({ certificates, trust, now }: Judging): Path | undefined =>
+  pathToAuthority(certificates, trust.authorities, now);
+
+function comesTooEarly({ notBefore }: CertificateFacts, { now }: Judging): string | undefined {
+  if (now >= notBefore) return undefined;
+  return `it is not valid before ${inWords(notBefore)}, and the control plane's clock says ${inWords(now)}`;
+}
+
+function hasEnded({ notAfter }: CertificateFacts, { now, grace = millis(0) }: Judging): string | undefined {
+  if (now <= notAfter + grace) return undefined;
+  return `it expired at ${inWords(notAfter)}, and the control plane's clock says ${inWords(now)}; issue a new one with \`llmgw ctl cert issue-client\``;
+}
+
+/** The authorities between it and the root may be revoked as well. */
+function isRevoked(_: CertificateFacts, judging: Judging): string | undefined {
+  const path = pathOf(judging) ?? [];
+  const at = path.findIndex((certificate, index) => {
+    const issuer = path[index + 1];
+    return issuer !== undefined && judging.trust.revoked.has(revocationKey(keyHash(issuer), certificate.serialNumber));
+  });
+  if (at === -1) return undefined;
+  return at === 0 ? "it was revoked" : "the authority that issued it was revoked";
+}
+
+function isForOtherUse(facts: CertificateFacts): string | undefined {
+  if (isGoodFor(facts, CLIENT_AUTH)) return undefined;
+  return "its usage does not allow clients (extended key usage clientAuth is missing): it is a server's certificate";
+}
+
+/** Ids are compared exactly: on one side they are folder names, and Node-A and node-a may both exist. */
+function isOtherNode({ commonName }: CertificateFacts, claimedId: string): string | undefined {
+  if (commonName === claimedId) return undefined;
+  const differsInCase = commonName.toLowerCase() === claimedId.toLowerCase();
+  const hint = differsInCase ? "; ids are compared exactly, with upper and lower case" : "";
+  return `it names ${commonName === "" ? "nobody" : commonName}, but the agent says that it is ${claimedId}${hint}`;
+}
+
+const isOperators: Rule = ({ organizations }) =>
+  organizations.includes(ADMINS)
+    ? "it carries the admin role: it is an operator's certificate and no node's"
+    : undefined;
+
+function lacksTheId({ dnsNames, addresses }: CertificateFacts, claimedId: string): string | undefined {
+  const entry = nameEntry(claimedId);
+  const kind = entry.ok ? entry.value.kind : "dns";
+  const wanted = entry.ok ? entry.value.value : claimedId.toLowerCase();
+  if ((kind === "ip" ? addresses : dnsNames).includes(wanted)) return undefined;
+  const has = [...dnsNames.map((name) => `DNS:${name}`), ...addresses.map((address) => `IP:${address}`)];
+  const what = kind === "ip" ? "as an address" : "as a DNS name";
+  const only = dnsNames.length === 0 && addresses.length > 0 ? "only addresses" : "only";
+  return `it must carry the node's id ${claimedId} ${what} besides its common name, but its names are ${has.length === 0 ? "none" : `${only} ${has.join(", ")}`}`;
+}
