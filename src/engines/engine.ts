@@ -1,6 +1,8 @@
 import type { GpuUuid } from "../core/ids.ts";
-import type { EngineName } from "../core/profile.ts";
+import type { ModelFacts } from "../core/model-facts.ts";
+import type { EngineName, Profile } from "../core/profile.ts";
 import type { Result } from "../core/result.ts";
+import type { MemoryRules } from "./weights/memory-rules.ts";
 
 /** A file that a model source offers. */
 export interface OfferedFile {
@@ -67,6 +69,10 @@ export interface Engine {
   readonly name: EngineName;
   /** The name of its executable, as it is looked for on PATH. */
   readonly program: string;
+  /** What it loads. */
+  readonly formats: readonly ModelFacts["format"][];
+  /** How it would use memory when it is started for the profile. */
+  memoryRules(profile: Pick<Profile, "args" | "env" | "context">): MemoryRules;
   chooseFiles(offered: readonly OfferedFile[]): Result<FileChoice, string>;
   command(launch: Launch): EngineCommand;
   /** Answers 200 once the model is loaded. */

@@ -1,3 +1,4 @@
+import type { ModelFacts } from "../core/model-facts.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Engine, FileChoice, OfferedFile } from "./engine.ts";
 import { llamacpp } from "./llamacpp/index.ts";
@@ -7,6 +8,12 @@ export const ENGINES: readonly Engine[] = [llamacpp];
 
 /** Undefined for a name that nothing here runs. */
 export const engineOf = (name: string): Engine | undefined => ENGINES.find((engine) => engine.name === name);
+
+/** The engine that would get the model, before its files are looked at: by name, else the first that loads the format. */
+export function likelyEngine(requested: string, format: ModelFacts["format"] | undefined): Engine | undefined {
+  if (requested !== "auto") return engineOf(requested);
+  return ENGINES.find(({ formats }) => format === undefined || formats.includes(format));
+}
 
 export interface EngineChoice extends FileChoice {
   readonly engine: Engine;

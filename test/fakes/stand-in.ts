@@ -1,5 +1,6 @@
 import { ok } from "../../src/core/result.ts";
 import type { Engine } from "../../src/engines/engine.ts";
+import { memoryRules } from "../../src/engines/llamacpp/memory.ts";
 
 const PROGRAM = new URL("stand-in-engine.ts", import.meta.url).pathname;
 
@@ -7,6 +8,8 @@ const PROGRAM = new URL("stand-in-engine.ts", import.meta.url).pathname;
 export const standIn: Engine = {
   name: "llama.cpp",
   program: "stand-in-engine",
+  formats: ["gguf"],
+  memoryRules,
   chooseFiles: () => ok({ files: [], main: "" }),
   command({ host, port, args, apiKey, env, workDir }) {
     const wrapped = args[0] === "--wrapped";

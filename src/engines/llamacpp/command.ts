@@ -7,7 +7,7 @@ const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
  * llama-server keeps finished prompts in host memory, by default up to 8 GiB for each process: more than the weights of most
  * models, and on no account that placement knows of. 1 GiB still holds some dozen long conversations of a small model.
  */
-const PROMPT_CACHE_MIB = 1024;
+export const PROMPT_CACHE_MIB = 1024;
 
 /** The command line and the whole environment of one llama-server. */
 export function command(launch: Launch): EngineCommand {

@@ -2,6 +2,7 @@ import type { Engine } from "../engine.ts";
 import { command } from "./command.ts";
 import { explainExit } from "./exit.ts";
 import { chooseFiles } from "./files.ts";
+import { memoryRules } from "./memory.ts";
 import { capacityRequest, checkProof, healthRequest, proofRequest, readCapacity } from "./readiness.ts";
 import { tinyGguf } from "./tiny-gguf.ts";
 import { readDevices, readVersion } from "./version.ts";
@@ -10,6 +11,8 @@ import { readDevices, readVersion } from "./version.ts";
 export const llamacpp: Engine = {
   name: "llama.cpp",
   program: "llama-server",
+  formats: ["gguf"],
+  memoryRules,
   chooseFiles,
   command,
   healthRequest,

@@ -1,0 +1,35 @@
+import type { Bytes } from "./ids.ts";
+
+/** What one replica takes on one node, part by part. The total is the sum of the parts. */
+export interface MemoryEstimate {
+  /** GPUs that it is split over; 0: it runs on the CPU. */
+  readonly gpus: number;
+  readonly weights: Bytes;
+  readonly kvCache: Bytes;
+  /** Compute buffers and what a process and each GPU cost before anything is loaded. */
+  readonly overhead: Bytes;
+  readonly total: Bytes;
+  /** The largest share of one GPU; 0 on the CPU. */
+  readonly perGpu: Bytes;
+  /** Of the total, or beside it on GPUs: what the host gives. */
+  readonly host: Bytes;
+  /** Tokens that the cache has room for, of all requests together; undefined: not known. */
+  readonly context: number | undefined;
+}
+
+/** How good an estimate is: from the model's header, from the size of its files alone, or a guess without either. */
+export type EstimateBasis = "header" | "size" | "default";
+
+/** What a replica of a profile takes, wherever it may run. */
+export interface ModelNeeds {
+  /** Of the weights on disk; undefined: not known yet. */
+  readonly weights: Bytes | undefined;
+  readonly basis: EstimateBasis;
+  /** Where the numbers come from, as a sentence without its full stop. */
+  readonly origin: string;
+  readonly onCpu: MemoryEstimate;
+  /** Each number of GPUs that it can be split over, the fewest first. Never empty. */
+  readonly onGpus: readonly [MemoryEstimate, ...MemoryEstimate[]];
+  /** Of one token in the cache, at most; 0: not known. */
+  readonly kvPerToken: Bytes;
+}
