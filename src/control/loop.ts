@@ -61,6 +61,7 @@ export class ControlLoop {
   #turn: Promise<void> | undefined;
   #isWoken = false;
   #isStopped = false;
+  #failure: Error | undefined;
 
   private constructor(options: LoopOptions, snapshot: Snapshot) {
     this.#options = options;
@@ -78,7 +79,13 @@ export class ControlLoop {
   static async start(options: LoopOptions): Promise<ControlLoop> {
     const loop = new ControlLoop(options, await options.store.load());
     await loop.#run();
+    if (loop.#failure !== undefined) throw loop.#failure;
     return loop;
+  }
+
+  /** Why the last turn came to nothing; undefined: it did not. */
+  get failure(): Error | undefined {
+    return this.#failure;
   }
 
   get snapshot(): Snapshot {
@@ -162,7 +169,9 @@ export class ControlLoop {
       const settle = await this.#decideAndCommit(commands, events);
       this.#publish();
       settle();
+      this.#failure = undefined;
     } catch (error) {
+      this.#failure = LlmgwError.from(error);
       this.#events.unshift(...events);
       this.#options.logger.error({ err: error }, "a turn of the control loop failed; the next one tries again");
       for (const { fail } of commands) fail(LlmgwError.from(error));

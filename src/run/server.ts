@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { Code, ConnectError, createRouterTransport, type Transport } from "@connectrpc/connect";
 import { randomUUID } from "node:crypto";
-import type { ListenAddress } from "../config/listen.ts";
 import { writeListen } from "../config/listen.ts";
 import type { ServerConfig } from "../config/server.ts";
 import { innerRoutes, publicRoutes } from "../control/api/routes.ts";
@@ -12,17 +11,19 @@ import { policyOf } from "../control/policy.ts";
 import { LlmgwError, messageOf } from "../core/errors.ts";
 import { millis } from "../core/ids.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
-import { readSecretFile } from "../platform/config-file.ts";
-import { isErrno } from "../platform/files.ts";
 import { listen, type Listening, type TlsMaterial } from "../platform/listen.ts";
+import { acquireLock, type Lock } from "../platform/lock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { ensurePrivateFile } from "../platform/private-file.ts";
 import { openSqliteStore } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import { adminToken } from "./admin-token.ts";
+import { listenError } from "./listen-error.ts";
+import { clientUrl, localUrl } from "./local-url.ts";
 import { type RunningRouter, startRouter } from "./router.ts";
 import { rpcHandler } from "./rpc-handler.ts";
 import { serverPages } from "./server-pages.ts";
+import { readPem, readTlsPair } from "./tls-files.ts";
 
 /** Calls in flight at the end get so long. Streams are told to end at once. */
 const CLOSE_DEADLINE = millis(3_000);
@@ -39,8 +40,6 @@ export interface RunningServer {
   /** For a client on this machine. */
   readonly url: string;
   readonly adminToken: string;
-  /** "" when the server carries no router. */
-  readonly routerUrl: string;
   /** RouterService without a socket, for a router in this process. */
   readonly routes: Transport;
   /** Resolves when everything is written and no connection is left. */
@@ -52,6 +51,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { config, dataDir, logger, clock = systemClock } = options;
   refuseUnsupported(config);
   await using started = new AsyncDisposableStack();
+  const lock = await lockFolder(dataDir);
+  started.defer(() => lock.release());
   const token = await adminToken(dataDir);
   const store = await openStore(config, dataDir);
   started.defer(() => store.close());
@@ -64,7 +65,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     mint: mintReplica,
     requireCertificates: config.tls !== undefined,
     adminToken: token,
-    routerUrl: () => (late.router === undefined ? "" : reachable(late.router.url, config)),
+    routerUrl: () => routerUrl(config, late.router),
   });
   started.defer(() => plane.loop.stop());
   const listening = await openPort(options, plane, () => late.router);
@@ -76,10 +77,24 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   started.defer(async () => late.router?.stop());
 
   const url = localUrl(config.tls === undefined ? "http" : "https", { ...config.listen, port: listening.port });
-  const routerUrl = late.router === undefined ? "" : reachable(late.router.url, config);
-  logger.info({ url, ...(routerUrl === "" ? {} : { router: routerUrl }) }, "control plane started");
+  logger.info({ url, router: routerUrl(config, late.router) }, "control plane started");
   const running = started.move();
-  return { url, adminToken: token, routerUrl, routes, stop: () => running.disposeAsync() };
+  return { url, adminToken: token, routes, stop: () => running.disposeAsync() };
+}
+
+/** Two control planes that decide on one state would undo each other's work. */
+async function lockFolder(dataDir: string): Promise<Lock> {
+  const lock = await acquireLock(join(dataDir, "server.lock"));
+  if (lock.ok) return lock.value;
+  const pid = String(lock.error.pid);
+  throw new LlmgwError("CONFLICT", `a control plane already runs on ${dataDir}, as process ${pid}: stop it first.`);
+}
+
+/** "" when there is none. */
+function routerUrl({ router, public_url: publicUrl }: ServerConfig, running: RunningRouter | undefined): string {
+  if (running === undefined || router.listen === undefined) return "";
+  const listening = { ...router.listen, port: running.port };
+  return clientUrl(router.tls === undefined ? "http" : "https", listening, publicUrl);
 }
 
 /** What a configuration may say, and this version does not do: better a refusal than a half truth. */
@@ -124,11 +139,14 @@ async function openPort(
     logger,
     otherwise: serverPages({
       metrics: async () => `${await registry.metrics()}\n${(await router()?.metrics()) ?? ""}`,
-      // The port opens after the first turn of the loop, and closes before the last one.
-      notReady: () => (shutdown.signal.aborted ? "the control plane is stopping" : undefined),
+      // The port opens after the first turn of the loop.
+      notReady: () => (shutdown.signal.aborted ? "the control plane is stopping" : plane.loop.failure?.message),
     }),
   });
-  const listening = await listenInWords({ ...config.listen, tls: tlsOf(config.tls), handler }, "listen");
+  const tls = config.tls === undefined ? undefined : tlsMaterial(config.tls);
+  const listening = await listen({ ...config.listen, tls, handler }).catch((error: unknown) => {
+    throw listenError(error, config.listen, "listen");
+  });
   return {
     port: listening.port,
     close: async () => {
@@ -138,33 +156,13 @@ async function openPort(
   };
 }
 
-async function listenInWords(options: Parameters<typeof listen>[0], key: string): Promise<Listening> {
-  try {
-    return await listen(options);
-  } catch (error) {
-    throw inWords(error, options, key);
-  }
-}
-
-function inWords(error: unknown, address: ListenAddress, key: string): LlmgwError {
-  const where = writeListen(address);
-  const why = isErrno(error, "EADDRINUSE")
-    ? "another program has this port"
-    : isErrno(error, "EACCES")
-      ? "this user may not open this port"
-      : isErrno(error, "EADDRNOTAVAIL")
-        ? "this machine has no such address"
-        : messageOf(error);
-  return new LlmgwError("FAILED", `${key}: cannot listen on ${where}: ${why}`, { cause: error });
-}
-
 async function openRouter(
   { config, logger, clock }: ServerOptions,
   transport: Transport,
 ): Promise<RunningRouter | undefined> {
   const { listen: address, tls } = config.router;
   if (address === undefined) return undefined;
-  const material = tls === undefined ? {} : { tls: tlsPair(tls, "router.tls") };
+  const material = tls === undefined ? {} : { tls: readTlsPair(tls, "router.tls") };
   try {
     return await startRouter({
       listen: address,
@@ -174,35 +172,11 @@ async function openRouter(
       ...(clock === undefined ? {} : { clock }),
     });
   } catch (error) {
-    throw inWords(error, address, "router.listen");
+    throw listenError(error, address, "router.listen");
   }
 }
 
-function tlsOf(tls: ServerConfig["tls"]): TlsMaterial | undefined {
-  return tls === undefined ? undefined : { ...tlsPair(tls, "tls"), ca: pem(tls.ca, "tls.ca") };
-}
-
-const tlsPair = ({ cert, key }: { readonly cert: string; readonly key: string }, where: string) => ({
-  cert: pem(cert, `${where}.cert`),
-  key: pem(key, `${where}.key`),
+const tlsMaterial = (tls: NonNullable<ServerConfig["tls"]>): TlsMaterial => ({
+  ...readTlsPair(tls, "tls"),
+  ca: readPem(tls.ca, "tls.ca"),
 });
-
-function pem(path: string, key: string): string {
-  const read = readSecretFile(path);
-  if (read.ok) return read.value;
-  throw new LlmgwError("BAD_CONFIG", `${key}: ${read.error}`);
-}
-
-const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
-
-const localUrl = (scheme: string, { host, port }: ListenAddress): string =>
-  `${scheme}://${writeListen({ host: EVERYWHERE[host] ?? host, port })}`;
-
-/** A router that listens everywhere is reached where the control plane is said to be, else on this machine. */
-function reachable(routerUrl: string, { public_url: publicUrl, router }: ServerConfig): string {
-  const { protocol, port } = new URL(routerUrl);
-  const host = router.listen?.host ?? "";
-  if (EVERYWHERE[host] === undefined) return routerUrl;
-  if (publicUrl === undefined) return localUrl(protocol.slice(0, -1), { host, port: Number(port) });
-  return `${protocol}//${new URL(publicUrl).hostname}:${port}`;
-}

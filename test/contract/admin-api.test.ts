@@ -182,6 +182,12 @@ describe("started again on the same folder", () => {
     expect(await nodeStates(after)).toEqual({ n1: "ready" });
   });
 
+  test("a second control plane on the folder is refused with the first one's pid", async () => {
+    const dataDir = await folder();
+    await site(overSockets, { dataDir });
+    await expect(overSockets({ dataDir })).rejects.toThrow(`as process ${String(process.pid)}: stop it first`);
+  });
+
   test("a drain waits for routers that have not come back yet", async () => {
     const dataDir = await folder();
     const before = await overSockets({ dataDir });
