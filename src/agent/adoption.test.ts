@@ -14,6 +14,7 @@ import {
   recordPath,
   seen,
   strangerOn,
+  untilGone,
   WAIT,
 } from "../../test/fakes/replica-bench.ts";
 import { hasEnded, listProcesses } from "../platform/proc.ts";
@@ -129,12 +130,12 @@ describe("an agent that comes back", () => {
     const { pid = 0 } = await ready(first);
     await killAgent(first);
     process.kill(pid, "SIGKILL");
-    await expect.poll(ours).toEqual([]);
+    await untilGone(pid);
     const stranger = await strangerOn(firstPort);
     const second = await agent();
     expect(second.observed.replicas).toEqual([]);
     second.apply(plan(1, desired()));
-    expect((await ready(second)).state).toMatchObject({ endpoint: { port: firstPort + 1 } });
+    expect(await ready(second)).toMatchObject({ restarts: 1, state: { endpoint: { port: firstPort + 1 } } });
     expect(stranger.listening).toBe(true);
     stranger.close();
   });

@@ -73,11 +73,23 @@ export async function endMarked(
   clock: Clock,
 ): Promise<boolean> {
   const deadline = clock.monotonic() + GONE_WITHIN;
+  // A process that is ending loses its environment before its ports and memory, and with it its mark.
+  let found: readonly ProcessStat[] = [];
   for (;;) {
-    const living = await findByEnvironment(mark.name, mark.value);
-    if (living.length === 0) return true;
+    const marked = await findByEnvironment(mark.name, mark.value);
+    found = [...(await stillThere(found)), ...marked.filter(({ pid }) => !found.some((known) => known.pid === pid))];
+    if (found.length === 0) return true;
     if (clock.monotonic() > deadline) return false;
-    for (const { pid } of living) signalProcess(pid, "SIGKILL");
+    for (const { pid } of found) signalProcess(pid, "SIGKILL");
     await pause(clock, LOOK_EVERY);
   }
+}
+
+async function stillThere(found: readonly ProcessStat[]): Promise<readonly ProcessStat[]> {
+  const looks = await Promise.all(found.map((stat) => lookAtLaunch(stat)));
+  return found.filter((stat, index) => {
+    const look = looks[index];
+    if (look?.kind === "unknown") return true;
+    return look?.kind === "alive" && look.process.startTicks === stat.startTicks;
+  });
 }

@@ -36,6 +36,9 @@ export interface ReplicaOptions {
   readonly after: Promise<void> | undefined;
 }
 
+/** How many launches there were, and why the last one ended. */
+export type Past = Pick<Supervision, "launches" | "lastEnd">;
+
 const START_TIMEOUT_UNSAID = millis(30 * 60_000);
 const RULES = {
   killAgainAfter: millis(5000),
@@ -69,8 +72,9 @@ export class Replica {
     this.#queue = options.after ?? Promise.resolve();
   }
 
-  static start(desired: DesiredReplica, options: ReplicaOptions): Replica {
-    const replica = new Replica(desired, newSupervision, options);
+  /** `past` is what is known of the replica's earlier launches, when there were some. */
+  static start(desired: DesiredReplica, options: ReplicaOptions, past: Past | undefined): Replica {
+    const replica = new Replica(desired, { ...newSupervision, ...past }, options);
     replica.#run({ kind: "prepare" });
     return replica;
   }

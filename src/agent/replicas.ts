@@ -12,7 +12,7 @@ import type { Supervision } from "../reconcile/supervision.ts";
 import { endLeftovers, judgeRecord } from "./adoption.ts";
 import { readLaunchRecords, removeLaunchRecord, replicaFolder } from "./launch-record.ts";
 import type { NodeContext } from "./node-context.ts";
-import { Replica } from "./replica.ts";
+import { type Past, Replica } from "./replica.ts";
 
 /** A launch of which it is not known whether it still runs: it is neither touched nor started again. */
 interface Held {
@@ -27,6 +27,8 @@ export class Replicas {
   readonly #held = new Map<ReplicaId, Held>();
   /** The last steps of replicas that are gone; a new one of the same id begins after them. */
   readonly #leaving = new Map<ReplicaId, Promise<void>>();
+  /** Of launches that ended while no agent was there to see it. */
+  readonly #past = new Map<ReplicaId, Past>();
   /** What has stopped, as the control plane is told until it wants something new. */
   #stopped: readonly ObservedReplica[] = [];
   #desired: DesiredState | undefined;
@@ -139,7 +141,9 @@ export class Replicas {
   #start(desired: DesiredReplica): void {
     const { id } = desired;
     const folder = replicaFolder(this.#node.workDir, id);
-    this.#replicas.set(id, Replica.start(desired, { node: this.#node, folder, after: this.#leaving.get(id) }));
+    const options = { node: this.#node, folder, after: this.#leaving.get(id) };
+    this.#replicas.set(id, Replica.start(desired, options, this.#past.get(id)));
+    this.#past.delete(id);
   }
 
   #forget(id: ReplicaId): void {
@@ -175,6 +179,7 @@ export class Replicas {
       this.#node.logger.info(`replica ${id} is not taken over: ${decision.why}`);
       await endLeftovers(record, this.#node);
       await removeLaunchRecord(folder);
+      this.#past.set(id, { launches: record.launches, lastEnd: `while no agent was there, ${decision.why}` });
       this.#held.delete(id);
       return;
     }

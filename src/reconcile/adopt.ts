@@ -75,12 +75,13 @@ type Ownership =
 
 function ownedProcess({ record, bootId, process }: AdoptionEvidence): Ownership {
   if (bootId === undefined) return { kind: "wait", why: "the machine does not say which boot it is in" };
-  if (bootId !== record.bootId) return { kind: "forget", why: "the machine was started again since" };
+  if (bootId !== record.bootId) return { kind: "forget", why: "the machine was started again" };
   if (process.kind === "unknown") return { kind: "wait", why: process.why };
-  if (process.kind === "gone") return { kind: "forget", why: "its process has ended" };
-  if (process.kind === "zombie") return { kind: "forget", why: "its process has ended and waits for its parent" };
+  if (process.kind === "gone") return { kind: "forget", why: "its process ended" };
+  if (process.kind === "zombie")
+    return { kind: "forget", why: "its process ended, although nobody has asked for its status" };
   if (record.process !== undefined && !isSameProcess(record.process, process.process)) {
-    return { kind: "forget", why: "its pid belongs to another process now" };
+    return { kind: "forget", why: "its process ended, and its pid was given to another" };
   }
   return { kind: "ours", process: process.process };
 }

@@ -15,7 +15,7 @@ import type { ObservedReplica, ObservedReplicaState } from "../../src/core/obser
 import { ok } from "../../src/core/result.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { silentLogger } from "../../src/platform/logger.ts";
-import { findByEnvironment, type ProcessStat, readBootId } from "../../src/platform/proc.ts";
+import { findByEnvironment, hasEnded, lookAtProcess, type ProcessStat, readBootId } from "../../src/platform/proc.ts";
 import type { LaunchRecord } from "../../src/reconcile/adopt.ts";
 import { standIn } from "./stand-in.ts";
 
@@ -132,6 +132,15 @@ export const kindOf = (replicas: Replicas) => (): ObservedReplicaState["kind"] |
 export async function ready(replicas: Replicas): Promise<ObservedReplica> {
   await expect.poll(kindOf(replicas), WAIT).toBe("ready");
   return seen(replicas) ?? expect.fail("gone");
+}
+
+/** Waits until nothing of the process is left, its ports given back too. */
+export async function untilGone(pid: number): Promise<void> {
+  const isGone = async (): Promise<boolean> => {
+    const look = await lookAtProcess(pid);
+    return look.kind === "gone" || (look.kind === "there" && hasEnded(look.stat));
+  };
+  await expect.poll(isGone, WAIT).toBe(true);
 }
 
 /** A file in no replica's folder, different in each test. */
