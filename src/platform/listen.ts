@@ -19,7 +19,7 @@ const HEAD_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 
 export type WebRequest = IncomingMessage | Http2ServerRequest;
-export type WebResponse = ServerResponse | Http2ServerResponse;
+type WebResponse = ServerResponse | Http2ServerResponse;
 export type WebHandler = (request: WebRequest, response: WebResponse) => void;
 
 export interface TlsMaterial {

@@ -20,7 +20,7 @@ export interface NodeView {
 }
 
 /** What one replica holds of a node, from the moment it is placed there. */
-export interface Booking {
+interface Booking {
   readonly profile: ProfileName;
   readonly placement: Placement;
   /** Its engine may run, so that what is measured on the node may count it already. */

@@ -47,7 +47,7 @@ test("killed at any moment, what was acknowledged is there and nothing by half",
   const path = newFile();
   const writer = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", join(import.meta.dirname, "store-writer.ts"), path],
+    ["--disable-warning=ExperimentalWarning", join(import.meta.dirname, "../fakes/store-writer.ts"), path],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   let acknowledged = 0;
