@@ -12,7 +12,7 @@ import { covered, type RangeSet, withRange } from "./ranges.ts";
 /** How often a living download touches its journal, and brings what it wrote to the disk itself. */
 export const BEAT: Millis = millis(5000);
 /** What a kill may cost: bytes written, but not yet in the journal. */
-const RECORD_EVERY_BYTES = 1024 * 1024;
+const RECORD_EVERY_BYTES = 256 * 1024;
 const RECORD_EVERY_MS = 100;
 
 /** The data of an unfinished download and its journal. One process writes it; every method throws DiskError. */

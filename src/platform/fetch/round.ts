@@ -20,7 +20,7 @@ export interface RoundStart {
   readonly isRanged: boolean;
 }
 
-const SMALLEST_PIECE = 8 * 1024 * 1024;
+const SMALLEST_PIECE = 2 * 1024 * 1024;
 const LARGEST_PIECE = 64 * 1024 * 1024;
 
 /** Small enough that a kill costs little and slow connections do not hold up the end, large enough to be worth a request. */
