@@ -100,7 +100,7 @@ export class Relay {
   /** What an answer counts as that the engine ended by itself. */
   ending(): Ending {
     const { status } = this.#head;
-    if (status >= 400) return { code: status, outcome: "engine_error" };
+    if (status >= 400) return { code: status, outcome: status >= 500 ? "engine_error" : "refused_by_engine" };
     const end: StreamEnd = this.#stream?.end() ?? { kind: "complete" };
     switch (end.kind) {
       case "complete":

@@ -14,7 +14,7 @@ import {
 import { routeTableFromWire } from "../wire/routes.ts";
 
 /** What a session needs of the fleet. */
-export interface TableHolder {
+interface TableHolder {
   readonly revision: number | undefined;
   /** Counts up with everything that a report would tell. */
   readonly changes: number;

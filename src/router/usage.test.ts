@@ -22,7 +22,7 @@ describe("readUsage", () => {
     [
       "messages",
       '"usage":{"input_tokens":4,"cache_read_input_tokens":3,"output_tokens":6}',
-      { prompt: 4, cached: 3, completion: 6 },
+      { prompt: 7, cached: 3, completion: 6 },
     ],
     [
       "timings alone",

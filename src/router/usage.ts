@@ -56,11 +56,15 @@ function usageOf(object: Readonly<Record<string, unknown>> | undefined, atStart:
   const completion = firstCount(object, "completion_tokens", "output_tokens", "predicted_n");
   const cached = cachedOf(object);
   const whole = firstCount(object, "prompt_tokens", "input_tokens");
-  if (whole !== undefined) return { prompt: whole, cached, completion: completion ?? 0 };
+  if (whole !== undefined) return { prompt: whole + apartFrom(object), cached, completion: completion ?? 0 };
   const processed = firstCount(object, "prompt_n");
   if (processed !== undefined) return { prompt: processed + cached, cached, completion: completion ?? 0 };
   return atStart === undefined || completion === undefined ? undefined : { ...atStart, completion };
 }
+
+/** Messages count what was read from and written to a cache beside the input; everyone else counts it in. */
+const apartFrom = (object: Readonly<Record<string, unknown>>): number =>
+  (countOf(object["cache_read_input_tokens"]) ?? 0) + (countOf(object["cache_creation_input_tokens"]) ?? 0);
 
 function cachedOf(object: Readonly<Record<string, unknown>>): number {
   const details = object["prompt_tokens_details"] ?? object["input_tokens_details"];

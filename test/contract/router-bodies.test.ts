@@ -151,13 +151,13 @@ describe("bodies", () => {
   });
 
   test("an upload that stops is 400, one that goes on slowly is not", async () => {
-    await start({ limits: { uploadIdle: millis(300) } });
+    await start({ limits: { uploadIdle: millis(1_000) } });
     const body = '{"model":"m"}';
     const client = await RawClient.connect(harness.url);
     client.send(post(body).subarray(0, -body.length));
     for (const byte of body) {
       client.send(byte);
-      await new Promise((resolve) => setTimeout(resolve, 40));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await client.waitFor('{"ok":true}');
     client.send(post(body).subarray(0, -3));

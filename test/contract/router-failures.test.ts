@@ -12,7 +12,7 @@ afterEach(async () => {
   await harness.stop();
 });
 
-const LIMITS = { tick: millis(10), connect: millis(300), firstByte: millis(300), idle: millis(300) };
+const LIMITS = { tick: millis(10), connect: millis(2_000), firstByte: millis(800), idle: millis(800) };
 const begin = async (): Promise<void> => {
   harness = await RouterHarness.start({ limits: LIMITS });
 };
@@ -239,7 +239,7 @@ describe("an engine that, after its head,", () => {
 
   test("is silent for less than the limits, many times: nothing is cut", async () => {
     await begin();
-    const wait = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 120));
+    const wait = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 250));
     const upstream = harness.adopt(
       await RawUpstream.onRequest(async (connection) => {
         await wait();

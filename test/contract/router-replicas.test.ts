@@ -13,7 +13,7 @@ afterEach(async () => {
   await harness.stop();
 });
 
-const LIMITS = { tick: millis(10), connect: millis(300), firstByte: millis(300), idle: millis(300) };
+const LIMITS = { tick: millis(10), connect: millis(2_000), firstByte: millis(800), idle: millis(800) };
 const begin = async (): Promise<void> => {
   harness = await RouterHarness.start({ limits: LIMITS });
 };

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../core/result.ts";
 
 /** How an answer's body is delimited. */
-export type Framing =
+type Framing =
   | { readonly kind: "none" }
   | { readonly kind: "length"; readonly bytes: number }
   | { readonly kind: "chunked" }
