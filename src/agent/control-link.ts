@@ -62,6 +62,11 @@ export class ControlLink {
     });
   }
 
+  /** What a connection is made with has changed: opens a new one, with no wait between, if there is one. */
+  renew(): void {
+    this.#session?.renew();
+  }
+
   /** Says goodbye; `run` resolves after it. */
   leave(): void {
     this.#leaving.abort();
@@ -74,6 +79,11 @@ export class ControlLink {
       const server = servers[attempt % servers.length] ?? "";
       const end = await this.#connect(server);
       if (end.kind === "left") return;
+      if (end.kind === "renewed") {
+        // The same server again.
+        attempt -= 1;
+        continue;
+      }
       this.#losses += 1;
       const next = afterConnection(losses, { ...end, refused: end.kind === "refused" }, { policy: backoff, random });
       losses = next.losses;
@@ -131,7 +141,7 @@ export class ControlLink {
     return observed;
   }
 
-  #complain(server: string, end: Exclude<SessionEnd, { kind: "left" }>, delay: Millis): void {
+  #complain(server: string, end: Exclude<SessionEnd, { kind: "left" | "renewed" }>, delay: Millis): void {
     const what = end.kind === "refused" ? "refuses this node" : end.heldFor > 0 ? "was lost" : "cannot be reached";
     const again = formatDuration(delay);
     this.#options.logger.warn(

@@ -7,6 +7,7 @@ import type { Inventory } from "../core/node.ts";
 import type { ObservedState } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
 import type { Clock } from "../platform/clock.ts";
+import { troubleWithServer, withOwnClock } from "../pki/tls-words.ts";
 import { type Contact, heard, lookAt, newContact } from "../wire/contact.ts";
 import { desiredFromWire } from "../wire/desired.ts";
 import {
@@ -25,6 +26,8 @@ import { Outbox } from "./outbox.ts";
 export type SessionEnd =
   /** This agent said goodbye. */
   | { readonly kind: "left" }
+  /** This agent ended it to open another with new certificates. */
+  | { readonly kind: "renewed" }
   | { readonly kind: "refused"; readonly reason: string; readonly heldFor: Millis }
   | { readonly kind: "lost"; readonly reason: string; readonly heldFor: Millis };
 
@@ -67,6 +70,7 @@ export class Session {
   #silentFor: Millis | undefined;
   #welcomedAt: Millis | undefined;
   #sequence = 0;
+  #isRenewing = false;
   #cancelCut: () => void = () => undefined;
 
   constructor(options: SessionOptions) {
@@ -74,6 +78,12 @@ export class Session {
     const { clock, node } = options;
     this.#contact = newContact(node.heartbeatInterval, clock.monotonic());
     this.#logs = new LogRequests({ outbox: this.#outbox, clock, logPathOf: node.logPathOf });
+  }
+
+  /** Ends the stream without a goodbye, so that the next one takes its place at once. */
+  renew(): void {
+    this.#isRenewing = true;
+    this.#cut.abort();
   }
 
   sendInventory(inventory: Inventory): void {
@@ -196,12 +206,14 @@ export class Session {
   #endOf(error: ConnectError | undefined): SessionEnd {
     const { clock, signal } = this.#options;
     if (signal.aborted) return { kind: "left" };
+    if (this.#isRenewing) return { kind: "renewed" };
     const heldFor = this.#welcomedAt === undefined ? millis(0) : millis(clock.monotonic() - this.#welcomedAt);
     if (this.#silentFor !== undefined) {
       return { kind: "lost", reason: `nothing was heard of it for ${formatDuration(this.#silentFor)}`, heldFor };
     }
     if (error === undefined) return { kind: "lost", reason: "it closed the stream", heldFor };
-    return { kind: isRefusal(error.code) ? "refused" : "lost", reason: error.rawMessage, heldFor };
+    const reason = troubleWithServer(error, clock.now()) ?? withOwnClock(error.rawMessage, clock.now());
+    return { kind: isRefusal(error.code) ? "refused" : "lost", reason, heldFor };
   }
 }
 

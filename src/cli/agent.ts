@@ -38,7 +38,13 @@ export const agent: CommandSpec = {
           logger,
           env: call.io.env,
         });
-        return { stop: () => role.stop("keep-engines"), done: role.done };
+        return {
+          stop: () => role.stop("keep-engines"),
+          done: role.done,
+          reload: () => {
+            role.reload();
+          },
+        };
       },
     });
   },

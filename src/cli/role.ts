@@ -6,6 +6,8 @@ import { aborted, onHangup, stopSignal } from "./signals.ts";
 
 /** A role that has started: how it ends when it is told to, and the end that comes by itself. */
 export interface RunningRole {
+  /** Reads again what may change while it runs, besides its configuration. */
+  reload?(): void;
   stop(): Promise<void>;
   /** Rejects when the role cannot go on. Left out: it goes on until it is told to stop. */
   readonly done?: Promise<unknown>;
@@ -27,13 +29,18 @@ export async function runRole<C>(call: Call, { kind, placed, start }: Role<C>): 
   }
   const { level, format } = logSettings(call, "info");
   const logger = await createLogger(level, format);
-  const stop = stopSignal(call.io, (signal) => {
-    logger.info(`${signal}: stopping; a second one ends this at once`);
+  const stop = stopSignal(call.io, {
+    onFirst: (signal) => {
+      logger.info(`${signal}: stopping; a second one ends this at once`);
+    },
   });
+  const late: { role: RunningRole | undefined } = { role: undefined };
   onHangup(() => {
     void logReload(call, kind, { config, logger });
+    late.role?.reload?.();
   });
   const role = await start(placed(config), logger);
+  late.role = role;
   await Promise.race([aborted(stop), ...(role.done === undefined ? [] : [role.done])]);
   await role.stop();
   logger.info("stopped");

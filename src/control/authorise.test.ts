@@ -1,9 +1,11 @@
+import { createContextValues } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { adminGate } from "./authorise.ts";
 
-const gate = adminGate("llmgw-admin-right");
+const gate = adminGate({ adminToken: "llmgw-admin-right", door: undefined });
 const call = (authorization: string | undefined) => () => {
-  gate({ requestHeader: new Headers(authorization === undefined ? {} : { authorization }) });
+  const requestHeader = new Headers(authorization === undefined ? {} : { authorization });
+  gate({ requestHeader, values: createContextValues() });
 };
 
 test.each([undefined, "", "Bearer", "llmgw-admin-right", "Basic llmgw-admin-right"])("no token: %s", (header) => {

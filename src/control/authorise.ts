@@ -1,14 +1,24 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import type { ControlPlane } from "./control-plane.ts";
+import type { Door } from "./door.ts";
+import { type Peer, PEER } from "./peer.ts";
 
-/** Refuses calls without the admin token, before anything of the call is read. */
-export function adminGate(token: string): (context: Pick<HandlerContext, "requestHeader">) => void {
-  const expected = digest(token);
-  return ({ requestHeader }) => {
+type CallHead = Pick<HandlerContext, "requestHeader" | "values">;
+
+/** Refuses calls with neither the admin token nor a certificate of the admin role, before anything of the call is read. */
+export function adminGate({
+  adminToken,
+  door,
+}: Pick<ControlPlane, "adminToken" | "door">): (context: CallHead) => void {
+  const expected = digest(adminToken);
+  return ({ requestHeader, values }) => {
     const shown = bearer(requestHeader.get("authorization"));
     if (shown === undefined) {
+      const certificate = certificateProblem(door, values.get(PEER));
+      if (certificate === undefined) return;
       throw new ConnectError(
-        "the admin token is missing: --token, LLMGW_TOKEN or `llmgw ctl login`",
+        `the admin token is missing: --token, LLMGW_TOKEN or \`llmgw ctl login\`${certificate}`,
         Code.Unauthenticated,
       );
     }
@@ -20,6 +30,17 @@ export function adminGate(token: string): (context: Pick<HandlerContext, "reques
       );
     }
   };
+}
+
+/** Undefined: the certificate stands for the token. Else what about it is to be told, "" when none was shown. */
+function certificateProblem(door: Door | undefined, peer: Peer): string | undefined {
+  if (door === undefined || peer.kind !== "tls" || peer.certificates.length === 0) return "";
+  try {
+    door.requireAdmin(peer);
+    return undefined;
+  } catch (error) {
+    return `; ${ConnectError.from(error).rawMessage}`;
+  }
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

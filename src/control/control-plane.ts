@@ -2,6 +2,7 @@ import type { Millis } from "../core/ids.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Store } from "../store/store.ts";
+import type { Door } from "./door.ts";
 import { ControlLoop, type LoopOptions } from "./loop.ts";
 import { Agents } from "./sessions/agents.ts";
 import { Routers } from "./sessions/routers.ts";
@@ -10,8 +11,8 @@ export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Nodes must show a certificate with their id as its name. */
-  readonly requireCertificates: boolean;
+  /** With it, nodes must show a certificate with their id as its name, and one with the admin role stands for the token. */
+  readonly door: Door | undefined;
   readonly adminToken: string;
   /** Where clients send requests; "" when this server carries no router. Asked each time: the port may be chosen late. */
   readonly routerUrl: () => string;

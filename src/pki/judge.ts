@@ -1,5 +1,5 @@
 import type { X509Certificate } from "node:crypto";
-import { type Millis, millis } from "../core/ids.ts";
+import type { Millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { type CertificateFacts, CLIENT_AUTH, factsOf, inWords, isGoodFor, keyHash } from "./certificate.ts";
 import { type Path, pathToAuthority } from "./chain.ts";
@@ -18,8 +18,6 @@ export interface Judging {
   readonly certificates: readonly X509Certificate[];
   readonly trust: Trust;
   readonly now: Millis;
-  /** So long after its end a certificate still passes: for connections that are open already. */
-  readonly grace?: Millis;
 }
 
 /** Each says in a clause why the certificate is refused, or nothing. The first that speaks is the reason. */
@@ -28,8 +26,8 @@ type Rule = (facts: CertificateFacts, judging: Judging) => string | undefined;
 /** What it is worth comes before whose it is. */
 const COMMON_RULES: readonly Rule[] = [isForeign, isRevoked, comesTooEarly, hasEnded, isForOtherUse];
 
-/** Whether the peer is the node that it claims to be. The error is a whole clause for both sides' logs. */
-export function judgeNode(claimedId: string, judging: Judging): Result<void, string> {
+/** Whether the peer is the node that it claims to be: the way to its authority when it is. The error is a whole clause for both sides' logs. */
+export function judgeNode(claimedId: string, judging: Judging): Result<Path, string> {
   return judge(judging, [
     ...COMMON_RULES,
     isOperators,
@@ -39,13 +37,13 @@ export function judgeNode(claimedId: string, judging: Judging): Result<void, str
 }
 
 /** Whether the peer may give orders. */
-export const judgeAdmin = (judging: Judging): Result<void, string> =>
+export const judgeAdmin = (judging: Judging): Result<Path, string> =>
   judge(judging, [
     ...COMMON_RULES,
     ({ organizations }) => (organizations.includes(ADMINS) ? undefined : "it does not carry the admin role"),
   ]);
 
-function judge(judging: Judging, rules: readonly Rule[]): Result<void, string> {
+function judge(judging: Judging, rules: readonly Rule[]): Result<Path, string> {
   const [leaf] = judging.certificates;
   if (leaf === undefined) return err("no certificate was shown, and this control plane asks for one");
   const facts = factsOf(leaf);
@@ -53,7 +51,7 @@ function judge(judging: Judging, rules: readonly Rule[]): Result<void, string> {
     const why = rule(facts, judging);
     if (why !== undefined) return err(`the certificate ${nameOf(facts)} is refused: ${why}`);
   }
-  return ok(undefined);
+  return ok(pathOf(judging) ?? []);
 }
 
 const nameOf = ({ commonName, serial }: CertificateFacts): string =>
@@ -86,21 +84,21 @@ function comesTooEarly({ notBefore }: CertificateFacts, { now }: Judging): strin
   return `it is not valid before ${inWords(notBefore)}, and the control plane's clock says ${inWords(now)}`;
 }
 
-function hasEnded({ notAfter }: CertificateFacts, { now, grace = millis(0) }: Judging): string | undefined {
-  if (now <= notAfter + grace) return undefined;
+function hasEnded({ notAfter }: CertificateFacts, { now }: Judging): string | undefined {
+  if (now <= notAfter) return undefined;
   return `it expired at ${inWords(notAfter)}, and the control plane's clock says ${inWords(now)}; issue a new one with \`llmgw ctl cert issue-client\``;
 }
 
 /** The authorities between it and the root may be revoked as well. */
 function isRevoked(_: CertificateFacts, judging: Judging): string | undefined {
-  const path = pathOf(judging) ?? [];
-  const at = path.findIndex((certificate, index) => {
-    const issuer = path[index + 1];
-    return issuer !== undefined && judging.trust.revoked.has(revocationKey(keyHash(issuer), certificate.serialNumber));
-  });
+  const at = revocationKeys(pathOf(judging) ?? []).findIndex((key) => judging.trust.revoked.has(key));
   if (at === -1) return undefined;
   return at === 0 ? "it was revoked" : "the authority that issued it was revoked";
 }
+
+/** What a list of revoked certificates would have to hold to end this path. */
+export const revocationKeys = (path: Path): readonly string[] =>
+  path.slice(1).map((issuer, index) => revocationKey(keyHash(issuer), path[index]?.serialNumber ?? ""));
 
 function isForOtherUse(facts: CertificateFacts): string | undefined {
   if (isGoodFor(facts, CLIENT_AUTH)) return undefined;

@@ -2,6 +2,7 @@ import { createServer as createHttp1, type IncomingMessage, type ServerResponse 
 import {
   createSecureServer,
   createServer as createHttp2,
+  type Http2SecureServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
   type ServerHttp2Session,
@@ -27,6 +28,8 @@ export interface TlsMaterial {
   readonly key: string;
   /** With it, clients are asked for a certificate of this authority; whether they must have one is the handler's rule. */
   readonly ca: string | undefined;
+  /** Told of handshakes that failed, with the client's address. */
+  readonly onTrouble?: (error: Error, address: string) => void;
 }
 
 export interface ListenOptions {
@@ -40,6 +43,8 @@ export interface ListenOptions {
 export interface Listening {
   readonly address: string;
   readonly port: number;
+  /** Uses other certificates for connections that are made from now on. Nothing, when the port speaks no TLS. */
+  renewTls(tls: Pick<TlsMaterial, "cert" | "key" | "ca">): void;
   /**
    * Takes no new connection, closes idle ones at once, lets requests in flight end until the deadline and cuts the rest.
    * Resolves when every connection is gone.
@@ -53,11 +58,19 @@ export interface Listening {
  */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const connections = new Connections();
-  const server =
-    options.tls === undefined ? plainServer(options, connections) : tlsServer(options, options.tls, connections);
+  const { tls } = options;
+  const secure = tls === undefined ? undefined : tlsServer(options, tls, connections);
+  const server = secure ?? plainServer(options, connections);
   await bound(server, options);
   const { address, port } = server.address() as AddressInfo;
-  return { address, port, close: (deadline = millis(5_000)) => connections.close(server, deadline) };
+  return {
+    address,
+    port,
+    renewTls: ({ cert, key, ca }) => {
+      secure?.setSecureContext({ cert, key, ca });
+    },
+    close: (deadline = millis(5_000)) => connections.close(server, deadline),
+  };
 }
 
 function plainServer({ handler }: ListenOptions, connections: Connections): Server {
@@ -89,7 +102,7 @@ function plainServer({ handler }: ListenOptions, connections: Connections): Serv
   return server;
 }
 
-function tlsServer({ handler }: ListenOptions, tls: TlsMaterial, connections: Connections): Server {
+function tlsServer({ handler }: ListenOptions, tls: TlsMaterial, connections: Connections): Http2SecureServer {
   const server = createSecureServer({
     cert: tls.cert,
     key: tls.key,
@@ -105,6 +118,9 @@ function tlsServer({ handler }: ListenOptions, tls: TlsMaterial, connections: Co
   });
   server.on("connection", (socket: Socket) => {
     connections.addSocket(socket);
+  });
+  server.on("tlsClientError", (error, socket) => {
+    tls.onTrouble?.(error, socket.remoteAddress ?? "unknown");
   });
   return server;
 }

@@ -25,6 +25,7 @@ import type { Logger } from "../platform/logger.ts";
 import { readBootId } from "../platform/proc.ts";
 import { listAddresses } from "../platform/route.ts";
 import { isRoot } from "../platform/user.ts";
+import type { FollowedTls } from "../pki/follow.ts";
 import { createDial } from "./agent-dial.ts";
 import type { AgentPaths } from "./paths.ts";
 
@@ -151,10 +152,10 @@ export function controlLink(
   wiring: Wiring,
   node: NodeParts,
 ): ControlLink {
-  const { replicas, watch, weights } = node;
+  const { replicas, watch, weights, tls } = node;
   const link = new ControlLink({
     servers: config.server,
-    dial: createDial(config.tls, env),
+    dial: createDial(tls, env),
     node: {
       id: nodeId,
       instanceId: randomUUID(),
@@ -172,6 +173,9 @@ export function controlLink(
     backoff: { base: config.reconnect_base, max: config.reconnect_max },
     ...{ clock: systemClock, random: Math.random, logger },
   });
+  tls?.onChange(() => {
+    link.renew();
+  });
   wiring.link = link;
   return link;
 }
@@ -180,6 +184,8 @@ interface NodeParts {
   readonly replicas: Replicas;
   readonly watch: InventoryWatch;
   readonly weights: WeightStore;
+  /** Undefined: the configuration names no certificates. */
+  readonly tls: FollowedTls | undefined;
 }
 
 /** An agent whose numbers cannot be read still does its work: that it cannot be asked is said, and no more. */

@@ -6,7 +6,8 @@ import { systemClock } from "../platform/clock.ts";
 import { createDownloader } from "../platform/fetch/download.ts";
 import { acquireLock, type Lock } from "../platform/lock.ts";
 import { makeFolder } from "../platform/subfolders.ts";
-import { checkTlsFiles } from "./agent-dial.ts";
+import type { FollowedTls } from "../pki/follow.ts";
+import { followTls } from "./agent-dial.ts";
 import {
   type AgentOptions,
   controlLink,
@@ -19,6 +20,8 @@ import {
 } from "./agent-parts.ts";
 
 export interface RunningAgent {
+  /** Reads the certificates again. */
+  reload(): void;
   /** Engines that are kept serve on, and the next agent on the same folder takes them over. */
   stop(how: "keep-engines" | "stop-engines"): Promise<void>;
   /** Resolves after a stop; rejects when the agent cannot go on. */
@@ -27,12 +30,15 @@ export interface RunningAgent {
 
 /** Takes over the engines that are there, and goes on from what the control plane wants once it is reached. */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
-  await checkTlsFiles(options.config.tls);
+  const tls = await followTls(options.config.tls, options.logger);
   const stack = new AsyncDisposableStack();
+  stack.defer(() => {
+    tls?.close();
+  });
   try {
     const lock = await takeLock(options.paths.workDir);
     stack.defer(() => lock.release());
-    return await startUnlocked(options, stack);
+    return await startUnlocked(options, stack, tls);
   } catch (error) {
     await stack.disposeAsync();
     throw error;
@@ -57,7 +63,11 @@ async function takeLock(workDir: string): Promise<Lock> {
   }
 }
 
-async function startUnlocked(options: AgentOptions, stack: AsyncDisposableStack): Promise<RunningAgent> {
+async function startUnlocked(
+  options: AgentOptions,
+  stack: AsyncDisposableStack,
+  tls: FollowedTls | undefined,
+): Promise<RunningAgent> {
   const { logger, env } = options;
   const wiring = new Wiring();
   const downloader = createDownloader({ env, clock: systemClock });
@@ -75,11 +85,12 @@ async function startUnlocked(options: AgentOptions, stack: AsyncDisposableStack)
     ...{ clock: systemClock, logger, signal: watching.signal },
   });
   wiring.watch = watch;
-  const link = controlLink(options, wiring, { replicas, watch, weights: suppliers.weights });
+  const link = controlLink(options, wiring, { replicas, watch, weights: suppliers.weights, tls });
   stack.defer(await offerMetrics(options, link, { replicas, watch }));
   const running = link.run();
   return {
     done: running,
+    reload: () => void tls?.reload(),
     async stop(how) {
       link.leave();
       await running;

@@ -7,7 +7,7 @@ import {
 import { PEER, type Peer } from "../control/peer.ts";
 import type { WebHandler, WebRequest } from "../platform/listen.ts";
 import type { Logger } from "../platform/logger.ts";
-import { peerCertificate } from "../platform/peer-certificate.ts";
+import { peerCertificates } from "../platform/peer-certificate.ts";
 
 /** One message of a stream or a call. Agents cut their reports to less; a manifest of this size would be a mistake. */
 const READ_MAX_BYTES = 32 * 1024 * 1024;
@@ -55,6 +55,6 @@ export const pathOf = (request: WebRequest): string => (request.url ?? "").split
 const hasHost = (request: WebRequest): boolean => "authority" in request || request.headers.host !== undefined;
 
 function peerOf(request: WebRequest): Peer {
-  const { tls, certificate } = peerCertificate(request);
-  return tls ? { kind: "tls", certificate } : { kind: "plain" };
+  const shown = peerCertificates(request);
+  return shown === undefined ? { kind: "plain" } : { kind: "tls", ...shown };
 }

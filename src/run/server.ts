@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Code, ConnectError, createRouterTransport, type Transport } from "@connectrpc/connect";
 import { randomUUID } from "node:crypto";
+import { isLoopback } from "../config/ip.ts";
 import { writeListen } from "../config/listen.ts";
 import type { ServerConfig } from "../config/server.ts";
 import { innerRoutes, publicRoutes } from "../control/api/routes.ts";
@@ -11,7 +12,7 @@ import { policyOf } from "../control/policy.ts";
 import { LlmgwError, messageOf } from "../core/errors.ts";
 import { millis } from "../core/ids.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
-import { listen, type Listening, type TlsMaterial } from "../platform/listen.ts";
+import { listen, type Listening } from "../platform/listen.ts";
 import { acquireLock, type Lock } from "../platform/lock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { ensurePrivateFile } from "../platform/private-file.ts";
@@ -23,7 +24,8 @@ import { clientUrl, localUrl } from "./local-url.ts";
 import { type RunningRouter, startRouter } from "./router.ts";
 import { rpcHandler } from "./rpc-handler.ts";
 import { serverPages } from "./server-pages.ts";
-import { readPem, readTlsPair } from "./tls-files.ts";
+import { openServerTls, type ServerTls } from "./server-tls.ts";
+import { readTlsPair } from "./tls-files.ts";
 
 /** Calls in flight at the end get so long. Streams are told to end at once. */
 const CLOSE_DEADLINE = millis(3_000);
@@ -42,6 +44,8 @@ export interface RunningServer {
   readonly adminToken: string;
   /** RouterService without a socket, for a router in this process. */
   readonly routes: Transport;
+  /** Reads the certificates again. */
+  reload(): void;
   /** Resolves when everything is written and no connection is left. */
   stop(): Promise<void>;
 }
@@ -53,6 +57,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await using started = new AsyncDisposableStack();
   const lock = await lockFolder(dataDir);
   started.defer(() => lock.release());
+  const tls = config.tls === undefined ? undefined : await openServerTls(config.tls, { clock, logger });
+  if (tls !== undefined)
+    started.defer(() => {
+      tls.followed.close();
+    });
+  warnOfPlainHttp(config, logger);
   const token = await adminToken(dataDir);
   const store = await openStore(config, dataDir);
   started.defer(() => store.close());
@@ -63,12 +73,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     logger,
     policy: policyOf(config),
     mint: mintReplica,
-    requireCertificates: config.tls !== undefined,
+    door: tls?.door,
     adminToken: token,
     routerUrl: () => routerUrl(config, late.router),
   });
   started.defer(() => plane.loop.stop());
-  const listening = await openPort(options, plane, () => late.router);
+  const listening = await openPort(options, { plane, tls, router: () => late.router });
   started.defer(() => listening.close());
   const routes = createRouterTransport((router) => {
     innerRoutes(router, plane);
@@ -79,7 +89,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const url = localUrl(config.tls === undefined ? "http" : "https", { ...config.listen, port: listening.port });
   logger.info({ url, router: routerUrl(config, late.router) }, "control plane started");
   const running = started.move();
-  return { url, adminToken: token, routes, stop: () => running.disposeAsync() };
+  const reload = (): void => void tls?.followed.reload();
+  return { url, adminToken: token, routes, reload, stop: () => running.disposeAsync() };
 }
 
 /** Two control planes that decide on one state would undo each other's work. */
@@ -95,6 +106,15 @@ function routerUrl({ router, public_url: publicUrl }: ServerConfig, running: Run
   if (running === undefined || router.listen === undefined) return "";
   const listening = { ...router.listen, port: running.port };
   return clientUrl(router.tls === undefined ? "http" : "https", listening, publicUrl);
+}
+
+/** Whoever is on the network could read along, and say that it is any node. */
+function warnOfPlainHttp({ listen: address, tls }: ServerConfig, logger: Logger): void {
+  if (tls !== undefined || isLoopback(address.host)) return;
+  logger.warn(
+    `listen: ${writeListen(address)} speaks plain http: anyone on that network can read the admin token and the engines' keys, ` +
+      "and can pretend to be a node. `llmgw ctl cert` makes certificates for tls.",
+  );
 }
 
 /** What a configuration may say, and this version does not do: better a refusal than a half truth. */
@@ -124,10 +144,15 @@ async function openStore({ store }: ServerConfig, dataDir: string): Promise<Stor
   }
 }
 
+interface PortParts {
+  readonly plane: ControlPlane;
+  readonly tls: ServerTls | undefined;
+  readonly router: () => RunningRouter | undefined;
+}
+
 async function openPort(
   { config, logger }: ServerOptions,
-  plane: ControlPlane,
-  router: () => RunningRouter | undefined,
+  { plane, tls, router }: PortParts,
 ): Promise<Pick<Listening, "port" | "close">> {
   const shutdown = new AbortController();
   const registry = controlMetrics(() => plane.loop.snapshot);
@@ -143,10 +168,10 @@ async function openPort(
       notReady: () => (shutdown.signal.aborted ? "the control plane is stopping" : plane.loop.failure?.message),
     }),
   });
-  const tls = config.tls === undefined ? undefined : tlsMaterial(config.tls);
-  const listening = await listen({ ...config.listen, tls, handler }).catch((error: unknown) => {
+  const listening = await listen({ ...config.listen, tls: tls?.material, handler }).catch((error: unknown) => {
     throw listenError(error, config.listen, "listen");
   });
+  tls?.serve(listening);
   return {
     port: listening.port,
     close: async () => {
@@ -175,8 +200,3 @@ async function openRouter(
     throw listenError(error, address, "router.listen");
   }
 }
-
-const tlsMaterial = (tls: NonNullable<ServerConfig["tls"]>): TlsMaterial => ({
-  ...readTlsPair(tls, "tls"),
-  ca: readPem(tls.ca, "tls.ca"),
-});

@@ -22,7 +22,7 @@ export function readTlsPair({ cert, key }: TlsPair, where: string): TlsPair {
   }
 }
 
-export function readPem(path: string, where: string): string {
+function readPem(path: string, where: string): string {
   const read = readSecretFile(path);
   if (!read.ok) throw new LlmgwError("BAD_CONFIG", `${where}: ${read.error}`);
   if (read.value.includes("-----BEGIN ")) return read.value;

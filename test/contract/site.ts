@@ -64,7 +64,7 @@ export async function inProcess({ yaml = [] }: SiteOptions = {}): Promise<Site> 
     logger: silentLogger,
     policy: policyOf(config(yaml)),
     mint: mintReplica,
-    requireCertificates: false,
+    door: undefined,
     adminToken: token,
     routerUrl: () => "",
   });

@@ -17,7 +17,7 @@ import { logs } from "./logs.ts";
 
 /** Everything that the control plane's port serves. */
 export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
-  const requestGate = adminGate(plane.adminToken);
+  const requestGate = adminGate(plane);
   router.service(
     AdminService,
     {
@@ -49,9 +49,9 @@ export function innerRoutes(router: ConnectRouter, { routers }: Pick<ControlPlan
   router.service(RouterService, { session: (requests, context) => routers.session(requests, context) });
 }
 
-const sessionOptions = ({ agents, loop, clock, logger, requireCertificates }: ControlPlane) => ({
+const sessionOptions = ({ agents, loop, clock, logger, door }: ControlPlane) => ({
   agents,
-  requireCertificates,
+  door,
   clock,
   logger,
   serverId: loop.snapshot.serverId,

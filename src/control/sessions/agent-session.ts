@@ -10,7 +10,8 @@ import type { Logger } from "../../platform/logger.ts";
 import { type SessionRequest, type SessionResponse, SessionResponseSchema } from "../../wire/gen/llmgw/v1/agent_pb.js";
 import { lookAtSession, newSession, onAgentMessage, type SessionOutcome } from "../../wire/session.ts";
 import { Outbox } from "../outbox.ts";
-import { PEER, provenName } from "../peer.ts";
+import type { Admission, Door } from "../door.ts";
+import { PEER } from "../peer.ts";
 import type { Agents, AgentStream } from "./agents.ts";
 
 const LOOK_EVERY = millis(500);
@@ -18,7 +19,8 @@ const LOOK_EVERY = millis(500);
 export interface AgentSessionOptions {
   readonly agents: Agents;
   readonly serverId: string;
-  readonly requireCertificates: boolean;
+  /** Undefined: nodes need no certificate. */
+  readonly door: Door | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** For operators. */
@@ -48,6 +50,7 @@ class AgentConnection {
   readonly #context: HandlerContext;
   #session;
   #stream: AgentStream | undefined;
+  #admission: Admission | undefined;
   #cancelLook: () => void = () => undefined;
 
   constructor(options: AgentSessionOptions, context: HandlerContext) {
@@ -118,8 +121,8 @@ class AgentConnection {
   }
 
   async #join({ node, instance, inventory, observed }: Joined): Promise<void> {
-    const { agents, requireCertificates, serverId, logger } = this.#options;
-    if (requireCertificates) this.#checkCertificate(node);
+    const { agents, serverId, logger } = this.#options;
+    this.#checkCertificate(node);
     const stream: AgentStream = { node, instance, outbox: this.outbox };
     // What it says meanwhile waits unread, so its silence means nothing.
     this.#cancelLook();
@@ -138,16 +141,23 @@ class AgentConnection {
   }
 
   #checkCertificate(node: NodeId): void {
-    const name = provenName(this.#context.values.get(PEER));
-    if (name === node) return;
-    this.#refuse(node, `the certificate is for ${name}, but the agent says that it is ${node}`, Code.PermissionDenied);
+    try {
+      this.#admission = this.#options.door?.admitNode(this.#context.values.get(PEER), node);
+    } catch (error) {
+      const { rawMessage, code } = ConnectError.from(error);
+      this.#refuse(node, rawMessage, code);
+    }
   }
 
   #refuse(node: NodeId, reason: string, code: Code): never {
+    this.#tellRefusal(node, reason);
+    throw new ConnectError(reason, code);
+  }
+
+  #tellRefusal(node: NodeId, reason: string): void {
     const { report, logger } = this.#options;
     logger.warn({ node }, reason);
     report({ level: "warning", subjectKind: "node", subject: node, reason: "NodeRefused", message: reason });
-    throw new ConnectError(reason, code);
   }
 
   #reportGoodbye(reason: string): void {
@@ -161,14 +171,18 @@ class AgentConnection {
     if (this.#stream !== undefined) this.#options.agents.heard(this.#stream, news);
   }
 
-  /** A connection whose packets go nowhere stays open for hours unless somebody looks. */
+  /** A connection whose packets go nowhere stays open for hours unless somebody looks; so does one whose certificate ended. */
   #look(): void {
-    if (this.outbox.hasEnded) return;
     this.#cancelLook = this.#options.clock.after(LOOK_EVERY, () => {
       const { session, halfOpen } = lookAtSession(this.#session, this.#options.clock.monotonic());
       this.#session = session;
-      if (halfOpen) this.outbox.end(new ConnectError("nothing was heard for two heartbeats", Code.DeadlineExceeded));
-      else this.#look();
+      const refusal = this.#admission?.refusal();
+      if (refusal !== undefined && this.#stream !== undefined) {
+        this.#tellRefusal(this.#stream.node, refusal.rawMessage);
+        this.outbox.end(refusal);
+      } else if (halfOpen) {
+        this.outbox.end(new ConnectError("nothing was heard for two heartbeats", Code.DeadlineExceeded));
+      } else this.#look();
     });
   }
 }
