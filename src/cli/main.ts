@@ -1,10 +1,10 @@
-import { isErrno } from "../platform/files.ts";
 import { reportFailure, wantsJson } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { dieWithLauncher } from "./launcher.ts";
 import { buildProgram, ParserExit } from "./program.ts";
 import { LlmgwError } from "../core/errors.ts";
 import { ROOT } from "./root.ts";
+import { endQuietlyWithoutReader } from "./without-reader.ts";
 
 /** Runs the command line, without the program's own name, and resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -30,15 +30,4 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     if (error.kind === "helpInsteadOfAnswer") return 2;
     return reportFailure(new LlmgwError("BAD_REQUEST", error.message, { cause: error }), io, wantsJson(argv));
   }
-}
-
-/** `llmgw … | head`: a reader that has seen enough is no failure. One that was found earlier keeps its exit code. */
-function endQuietlyWithoutReader(): void {
-  process.stdout.on("error", (error: Error) => {
-    if (!isErrno(error, "EPIPE")) throw error;
-    process.exit(process.exitCode ?? 0);
-  });
-  process.stderr.on("error", (error: Error) => {
-    if (!isErrno(error, "EPIPE")) throw error;
-  });
 }

@@ -12,7 +12,7 @@ import { logSettings } from "./log-settings.ts";
 import { DATA_DIR } from "./options.ts";
 import { placeOf } from "./place.ts";
 import { readyBlock } from "./render/ready-block.ts";
-import { replicaLine } from "./render/replica-line.ts";
+import { onlyReplicaLine } from "./render/replica-line.ts";
 import { stopSignal } from "./signals.ts";
 
 export const up: CommandSpec = {
@@ -57,9 +57,13 @@ async function startUp(call: Call): Promise<number> {
     view.note(text);
   });
   const place = placeOf(call);
-  const signal = stopSignal(io, () => {
-    view.clear();
-    view.note("Stopping everything, engines too …");
+  const signal = stopSignal(io, {
+    onFirst: () => {
+      view.clear();
+      view.note("Stopping everything, engines too …");
+    },
+    // There is no configuration to read again, and engines without a terminal would be left to nobody.
+    hangupStops: true,
   });
   // Loaded late: the commands that only talk to a control plane start faster without it.
   const { runUp } = await import("../run/up.ts");
@@ -104,7 +108,7 @@ function address(text: string | undefined, flag: string): ListenAddress | undefi
 
 function show(view: LiveView, news: UpNews): void {
   if (news.kind === "notice") view.note(news.text);
-  else view.show(news.replicas.filter((replica) => replica.state !== "ready").map(replicaLine));
+  else view.show(news.replicas.filter((replica) => replica.state !== "ready").map(onlyReplicaLine));
 }
 
 /** After `npm start` in a clone nothing of it is on PATH. */

@@ -24,6 +24,8 @@ interface Serving {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly tell: (news: UpNews) => void;
+  /** Whether an engine answers for this name that clients ask for. */
+  readonly answers: (model: string) => Promise<boolean>;
 }
 
 /** Serves the named model, or what an earlier start has left, or the sample. Resolves with the name that answers. */
@@ -37,7 +39,7 @@ export async function serveModel(serving: Serving, named: NamedModel | undefined
   const sample = profiles.find((profile) => profile.name === SAMPLE_NAME);
   const [kept] = profiles;
   if (sample === undefined && kept !== undefined) {
-    const failed = await outcome(serving, kept.name);
+    const failed = await outcome(serving, kept.name, { serves: kept.serves[0] });
     if (failed !== undefined) throw new LlmgwError("FAILED", `${kept.name} (${kept.source}) failed: ${failed.reason}`);
     return kept.serves[0] ?? kept.name;
   }
@@ -76,7 +78,7 @@ async function trySample(serving: Serving, source: string, isHeld: boolean): Pro
   const unreachable = isHeld ? undefined : await whyNotThere(source, serving);
   if (unreachable !== undefined || serving.signal.aborted) return unreachable;
   await apply(serving, { name: SAMPLE_NAME, source });
-  const failed = await outcome(serving, SAMPLE_NAME, new Stall(serving.clock));
+  const failed = await outcome(serving, SAMPLE_NAME, { stall: new Stall(serving.clock) });
   if (failed === undefined) return undefined;
   await refuseWithoutEngine(serving, failed);
   return failed.reason;
@@ -137,18 +139,30 @@ class Stall {
   }
 }
 
-/** Waits until the profile answers or has failed for good; undefined: it answers, or the start was called off. */
-async function outcome(serving: Serving, name: string, stall?: Stall): Promise<Replica | undefined> {
-  const { client, clock, signal, tell } = serving;
+interface Waiting {
+  /** The name that clients ask for, when it is not the profile's. */
+  readonly serves?: string | undefined;
+  readonly stall?: Stall;
+}
+
+/**
+ * Waits until the profile answers or has failed for good; undefined: it answers, or the start was called off. Ready alone
+ * is not enough: right after a start it is what the control plane remembers, and the node has not been heard yet.
+ */
+async function outcome(serving: Serving, name: string, waiting: Waiting = {}): Promise<Replica | undefined> {
+  const { client, clock, signal, tell, answers } = serving;
   for await (const look of followProfile(client, name, { clock, signal })) {
-    if (look.kind === "ready") return undefined;
     if (look.kind === "gone") throw new LlmgwError("NOT_FOUND", `The profile "${name}" was deleted while it started.`);
+    if (look.kind === "ready" && (await answers(waiting.serves ?? name))) return undefined;
     tell({ kind: "replicas", replicas: look.replicas });
     if (look.kind === "failed") return look.failed;
-    const [still] = look.replicas;
-    if (still !== undefined && stall?.isOver(look.replicas) === true && (await hasEngine(serving))) return still;
+    if (await isStuck(serving, look.replicas, waiting)) return look.replicas[0];
   }
   return undefined;
+}
+
+async function isStuck(serving: Serving, replicas: readonly Replica[], { stall }: Waiting): Promise<boolean> {
+  return stall?.isOver(replicas) === true && (await hasEngine(serving));
 }
 
 /** Without an engine it is the engine that is waited for, and another source would not help. */

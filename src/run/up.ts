@@ -4,15 +4,16 @@ import { type ListenAddress, writeListen } from "../config/listen.ts";
 import { type ConfigProblem, renderProblems } from "../config/problem.ts";
 import { parseServerConfig, type ServerConfig } from "../config/server.ts";
 import { LlmgwError } from "../core/errors.ts";
-import { millis, nodeId } from "../core/ids.ts";
+import { nodeId } from "../core/ids.ts";
 import type { Result } from "../core/result.ts";
-import { type Clock, pause } from "../platform/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { readHostFacts } from "../platform/host.ts";
 import { acquireLock, type Lock } from "../platform/lock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { startAgent } from "./agent.ts";
 import { type AdminClient, connectAdmin } from "./client.ts";
 import { saveContext } from "./context-file.ts";
+import { answersThrough } from "./first-answer.ts";
 import { upPaths } from "./paths.ts";
 import { startServer } from "./server.ts";
 import { type NamedModel, serveModel, type UpNews } from "./up-model.ts";
@@ -60,7 +61,7 @@ export async function runUp(options: UpOptions): Promise<void> {
   stack.defer(() => {
     admin.close();
   });
-  await saveContext(options.contextFile, contextName(config.listen), { server: server.url, token: server.adminToken });
+  await saveContext(options.contextFile, contextName(server.url), { server: server.url, token: server.adminToken });
 
   const agent = await startAgent({
     config: agentConfig(server.url),
@@ -75,11 +76,11 @@ export async function runUp(options: UpOptions): Promise<void> {
 }
 
 async function serveUntilStopped(options: UpOptions, client: AdminClient): Promise<void> {
-  const { signal } = options;
+  const { signal, model: named } = options;
   try {
-    const model = await serveModel({ ...options, client }, options.model);
     const { routerUrl } = await client.getStatus({}, { signal });
-    await untilRouted(options, routerUrl, model);
+    const answers = (model: string): Promise<boolean> => answersThrough(routerUrl, model, signal);
+    const model = await serveModel({ ...options, client, answers }, named);
     if (!signal.aborted) options.ready({ model, routerUrl });
   } catch (error) {
     // Calls that the stop cut off are no failures.
@@ -92,17 +93,6 @@ async function serveUntilStopped(options: UpOptions, client: AdminClient): Promi
         resolve();
       });
   });
-}
-
-/** A replica is ready a moment before the router has heard of it. */
-async function untilRouted({ clock, signal }: UpOptions, routerUrl: string, model: string): Promise<void> {
-  const wanted = `${routerUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/models/${encodeURIComponent(model)}`;
-  while (!signal.aborted) {
-    const response = await fetch(wanted, { signal }).catch(() => undefined);
-    await response?.body?.cancel();
-    if (response?.ok === true) return;
-    await pause(clock, millis(100), signal);
-  }
 }
 
 async function takeLock(path: string, folder: string): Promise<Lock> {
@@ -161,4 +151,8 @@ function parsed<C>(config: Result<C, readonly ConfigProblem[]>): C {
   throw new LlmgwError("BAD_CONFIG", renderProblems(config.error));
 }
 
-const contextName = ({ port }: ListenAddress): string => (port === USUAL_SERVER.port ? "up" : `up-${String(port)}`);
+/** Copies side by side keep a context each. */
+function contextName(url: string): string {
+  const { port } = new URL(url);
+  return port === String(USUAL_SERVER.port) ? "up" : `up-${port}`;
+}

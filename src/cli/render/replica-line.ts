@@ -4,9 +4,14 @@ import { progressText } from "./progress.ts";
 import { oneLine } from "./text.ts";
 
 /** One replica on its way to ready. */
-export function replicaLine(replica: Replica): LiveLine {
+export const replicaLine = (replica: Replica): LiveLine =>
+  lineFor(replica, replica.node === "" ? replica.id : `${replica.id} on ${replica.node}`);
+
+/** The same where there is only one machine and one model that could be meant. */
+export const onlyReplicaLine = (replica: Replica): LiveLine => lineFor(replica, replica.profile);
+
+function lineFor(replica: Replica, place: string): LiveLine {
   const { progress } = replica;
-  const place = replica.node === "" ? replica.id : `${replica.id} on ${replica.node}`;
   if (progress === undefined || progress.what === "") {
     const line = `${place}: ${replica.state}${replica.reason === "" ? "" : `, ${oneLine(replica.reason)}`}`;
     return { step: line, text: line };
