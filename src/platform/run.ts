@@ -21,6 +21,8 @@ export interface RunOutcome {
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
+  /** The number of a program that was killed and is there still: it waits in the kernel, as for a device that hangs. */
+  readonly survivor?: number;
 }
 
 /** Why a program was not started: there is no such file, it may not be executed, or something else. */
@@ -32,6 +34,8 @@ export interface NotStarted {
 
 /** A tool's answer fits; one that runs wild must not fill the memory. The end is kept, since that is where reasons stand. */
 const KEPT_CHARACTERS = 1024 * 1024;
+/** A killed process is gone in no time, unless the kernel itself waits for something in its name. */
+const GONE_WITHIN_MS = 2_000;
 
 /**
  * Runs a program to its end and keeps the last MiB of each of its outputs. No shell is involved. It gets a process group of
@@ -52,11 +56,18 @@ export function runProgram(
   const stderr = tailOf(child.stderr, options.onOutput);
   return new Promise((resolve) => {
     let timedOut = false;
+    let waiting: NodeJS.Timeout | undefined;
     const kill = (): void => {
       if (child.pid !== undefined) killGroup(child.pid);
       // A grandchild in a session of its own may still hold the pipes open: closing ours lets "close" come.
       child.stdout.destroy();
       child.stderr.destroy();
+      waiting ??= setTimeout(giveUp, GONE_WITHIN_MS);
+    };
+    const giveUp = (): void => {
+      child.unref();
+      const survivor = child.pid === undefined ? {} : { survivor: child.pid };
+      finish({ kind: "ended", code: null, signal: null, stdout: stdout(), stderr: stderr(), timedOut, ...survivor });
     };
     const timer = setTimeout(() => {
       timedOut = true;
@@ -66,6 +77,7 @@ export function runProgram(
     if (options.signal?.aborted === true) kill();
     const finish = (outcome: RunOutcome | NotStarted): void => {
       clearTimeout(timer);
+      clearTimeout(waiting);
       options.signal?.removeEventListener("abort", kill);
       resolve(outcome);
     };

@@ -1,5 +1,6 @@
 import { type Bytes, bytes, gpuUuid } from "../../core/ids.ts";
 import type { Gpu } from "../../core/node.ts";
+import { isIntegrated, ownMemory, sharedMemory } from "./gpu-memory.ts";
 import type { HostMemory } from "./meminfo.ts";
 import { pciAddress } from "./pci.ts";
 
@@ -86,7 +87,6 @@ function gpuOf(row: readonly string[], columns: readonly string[], host: HostMem
     index,
     name,
     ...(unified ? sharedMemory(sizes, host) : ownMemory(sizes)),
-    unified,
     problem,
     driverVersion: value("driver_version") ?? "",
     computeCapability: value("compute_cap") ?? "",
@@ -103,9 +103,6 @@ function problemIn(row: readonly string[]): string | undefined {
   return said === undefined ? undefined : `nvidia-smi says of it: ${said.replaceAll(/[[\]]/g, "")}`;
 }
 
-/** Boards whose GPU has no memory of its own. A size that equals the host's proves nothing: small hosts have big cards. */
-const isIntegrated = (name: string): boolean => /\b(GB10|Orin|Thor|Xavier|Tegra|nvgpu|N1X)\b/i.test(name);
-
 const MIB = 1024 * 1024;
 
 /** "12288", "12288 MiB", "12 GiB" in bytes; a number alone is MiB. */
@@ -115,24 +112,6 @@ function sizeIn(cell: string | undefined): Bytes | undefined {
   const unit =
     { kib: 1024, mib: MIB, gib: MIB * 1024, tib: MIB * 1024 * 1024 }[(match[2] ?? "mib").toLowerCase()] ?? MIB;
   return bytes(Math.round(Number(match[1]) * unit));
-}
-
-interface Sizes {
-  readonly total: Bytes | undefined;
-  readonly free: Bytes | undefined;
-  readonly used: Bytes | undefined;
-}
-type GpuMemory = Pick<Gpu, "memoryTotal" | "memoryFree">;
-
-function ownMemory({ total = bytes(0), free, used }: Sizes): GpuMemory {
-  const rest = used === undefined ? undefined : bytes(Math.max(0, total - used));
-  return { memoryTotal: total, memoryFree: free ?? rest ?? total };
-}
-
-/** The driver counts only its own side of shared memory, so the smaller of its word and the kernel's is right. */
-function sharedMemory({ total, free }: Sizes, host: HostMemory | undefined): GpuMemory {
-  const least = (a: Bytes | undefined, b: Bytes | undefined): Bytes => bytes(Math.min(a ?? b ?? 0, b ?? a ?? 0));
-  return { memoryTotal: least(total, host?.total), memoryFree: least(free, host?.available) };
 }
 
 interface LostCard {
