@@ -7,13 +7,14 @@ import { createLogger } from "../platform/logger.ts";
 import { contextFilePath, upFolder } from "../run/paths.ts";
 import type { NamedModel, UpNews } from "../run/up-model.ts";
 import type { Call, CommandSpec } from "./command.ts";
+import { isTerminal } from "./io.ts";
 import { type LiveView, liveView } from "./live.ts";
 import { logSettings } from "./log-settings.ts";
 import { DATA_DIR } from "./options.ts";
 import { placeOf } from "./place.ts";
 import { readyBlock } from "./render/ready-block.ts";
 import { onlyReplicaLine } from "./render/replica-line.ts";
-import { stopSignal } from "./signals.ts";
+import { onHangup, stopSignal } from "./signals.ts";
 
 export const up: CommandSpec = {
   name: "up",
@@ -62,8 +63,11 @@ async function startUp(call: Call): Promise<number> {
       view.clear();
       view.note("Stopping everything, engines too …");
     },
-    // There is no configuration to read again, and engines without a terminal would be left to nobody.
-    hangupStops: true,
+    // With the terminal the person is gone who could press Ctrl-C. Under nohup there is no terminal here.
+    hangupStops: isTerminal(io.stderr),
+  });
+  onHangup(() => {
+    logger.info("SIGHUP: there is no configuration file to read again");
   });
   // Loaded late: the commands that only talk to a control plane start faster without it.
   const { runUp } = await import("../run/up.ts");

