@@ -6,9 +6,10 @@ import { readRetryAfter } from "../routing/retry-after.ts";
 import { decideRetry, FAILURES } from "../routing/retry.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
-import type { AnswerListener, EngineConnection, EngineFailure } from "./engine/connection.ts";
+import type { AnswerListener, EngineFailure } from "./engine/connection.ts";
 import { type ResponseHead, valuesOf } from "./engine/response-head.ts";
 import { errorEvent, type Refusal } from "./error-body.ts";
+import type { Relaying, State, Waiting } from "./exchange-state.ts";
 import type { Model, Replica } from "./fleet.ts";
 import { forwardedHeaders, requestHead } from "./forward-head.ts";
 import { allAside, engineFailed, noModel, notReady, unknownModel } from "./refusals.ts";
@@ -17,32 +18,6 @@ import { Relay } from "./relay.ts";
 import { refusalReply, sendReply } from "./reply.ts";
 import type { Timed } from "./sweep.ts";
 import { receive, type Upload, type UploadListener } from "./upload.ts";
-
-type State =
-  | { readonly kind: "uploading"; activeAt: Millis }
-  /** Asked, and not a byte of an answer yet. `since`: when it was asked, then when it was connected. */
-  | {
-      readonly kind: "waiting";
-      readonly replica: Replica;
-      connection: EngineConnection | undefined;
-      connected: boolean;
-      since: Millis;
-    }
-  | {
-      readonly kind: "relaying";
-      readonly replica: Replica;
-      readonly connection: EngineConnection | undefined;
-      readonly relay: Relay;
-      /** The last time that the engine sent or, while it is held, the client took something. */
-      activeAt: Millis;
-      held: boolean;
-    }
-  /** An attempt has failed and what to do about it is being decided. */
-  | { readonly kind: "deciding" }
-  | { readonly kind: "over" };
-
-type Waiting = State & { readonly kind: "waiting" };
-type Relaying = State & { readonly kind: "relaying" };
 
 /**
  * One client's request, from its head to the end of its answer, over as many replicas as it takes. It owns its state and

@@ -1,0 +1,31 @@
+import type { Millis } from "../core/ids.ts";
+import type { EngineConnection } from "./engine/connection.ts";
+import type { Replica } from "./fleet.ts";
+import type { Relay } from "./relay.ts";
+
+/** Where one client's request is. Only its Exchange moves it. */
+export type State =
+  | { readonly kind: "uploading"; activeAt: Millis }
+  /** Asked, and not a byte of an answer yet. `since`: when it was asked, then when it was connected. */
+  | {
+      readonly kind: "waiting";
+      readonly replica: Replica;
+      connection: EngineConnection | undefined;
+      connected: boolean;
+      since: Millis;
+    }
+  | {
+      readonly kind: "relaying";
+      readonly replica: Replica;
+      readonly connection: EngineConnection | undefined;
+      readonly relay: Relay;
+      /** The last time that the engine sent or, while it is held, the client took something. */
+      activeAt: Millis;
+      held: boolean;
+    }
+  /** An attempt has failed and what to do about it is being decided. */
+  | { readonly kind: "deciding" }
+  | { readonly kind: "over" };
+
+export type Waiting = State & { readonly kind: "waiting" };
+export type Relaying = State & { readonly kind: "relaying" };
