@@ -4,7 +4,7 @@ import { DAY, issuing, type Issuing, NOW } from "../../test/fakes/issuing.ts";
 import { millis } from "../core/ids.ts";
 import { keyHash } from "./certificate.ts";
 import { judgeAdmin, judgeNode, type Judging } from "./judge.ts";
-import type { Leaf } from "./make.ts";
+import { issue, type Leaf, openAuthority } from "./make.ts";
 import { ADMINS, revocationKey } from "./roles.ts";
 
 let ours: Issuing;
@@ -97,11 +97,16 @@ describe("a node's certificate is refused, with the reason", () => {
     expect(judged.ok).toBe(false);
   });
 
-  test("one that was signed by a node's key", async () => {
-    const node = await ours.leaf("node-a");
-    // The chain is whole, but its middle is no authority.
-    const judged = judgeNode("node-a", judging([(await other.leaf("node-a")).parsed, node.parsed, ours.certificate]));
-    expect(judged.ok).toBe(false);
+  test("one that was signed with a node's key", async () => {
+    const node = await ours.leaf("node-b");
+    const forger = openAuthority(node);
+    if (!forger.ok) throw new Error(forger.error);
+    const names = [{ kind: "dns", value: "node-a" }] as const;
+    const lifetime = millis(DAY);
+    const forged = await issue(forger.value, { commonName: "node-a", names, usage: "client", now: NOW, lifetime });
+    const chain = [new X509Certificate(forged.certificate), node.parsed, ours.certificate];
+    const judged = judgeNode("node-a", judging(chain));
+    expect(judged.ok ? "let in" : judged.error).toMatch(/not of an authority that this control plane trusts/);
   });
 
   test("one that was revoked", async () => {
