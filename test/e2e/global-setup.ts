@@ -1,9 +1,5 @@
-import { resolve } from "node:path";
 import type { TestProject } from "vitest/node";
-import { createEngineProvider } from "../../src/agent/install/provider.ts";
-import { systemClock } from "../../src/platform/clock.ts";
-import { createDownloader } from "../../src/platform/fetch/download.ts";
-import { createLogger } from "../../src/platform/logger.ts";
+import { realLlamaServer } from "./real-engine.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -12,33 +8,6 @@ declare module "vitest" {
   }
 }
 
-/** Kept between runs. */
-const ENGINES = resolve(import.meta.dirname, "../.cache/engines");
-
-/** Gets a real llama-server the way a node does: by llmgw's own installer, from Debian's archive. */
 export default async function setup(project: TestProject): Promise<void> {
-  const downloader = createDownloader({ env: process.env, clock: systemClock });
-  const provider = createEngineProvider({
-    enginesDir: ENGINES,
-    configured: {},
-    pathDirs: [],
-    optDir: "",
-    env: process.env,
-    isRoot: process.getuid?.() === 0,
-    downloader,
-    clock: systemClock,
-    logger: await createLogger("warn", "json"),
-    gpuDriver: () => Promise.resolve(undefined),
-  });
-  const build = await provider.ensure(
-    "llama.cpp",
-    { version: "b11669", source: "debian" },
-    {
-      onProgress: () => undefined,
-      signal: AbortSignal.timeout(300_000),
-    },
-  );
-  await downloader.close();
-  if (!build.ok) throw new Error(`the end-to-end tests need a real llama-server: ${build.error.message}`);
-  project.provide("llamaServer", build.value.path);
+  project.provide("llamaServer", await realLlamaServer());
 }
