@@ -13,7 +13,7 @@ async function readStream(url: string, body: unknown, onFirst: () => void): Prom
   const decoder = new TextDecoder();
   let text = "";
   let told = false;
-  for await (const chunk of response.body) {
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk, { stream: true });
     if (!told && text.includes("data: ")) {
       told = true;
