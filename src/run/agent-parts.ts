@@ -126,7 +126,12 @@ export function inventorySources(options: AgentOptions, { provider, weights }: S
     labels: config.labels,
     enginePorts: config.engine_ports,
     weightFolders: [paths.weightsDir, ...config.model_dirs],
-    readGpus: createGpuReader({ tool: discovery.nvidia_smi, env }),
+    readGpus: createGpuReader({
+      tool: discovery.nvidia_smi,
+      preferNvml: discovery.prefer_nvml,
+      env,
+      clock: systemClock,
+    }),
     readFabrics: createFabricReader({
       root: discovery.ib_root,
       fabrics: fabrics.map(({ name, hcas, rate_gbps: rateGbps }) => ({ name, hcas, rateGbps })),

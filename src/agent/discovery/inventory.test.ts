@@ -15,7 +15,7 @@ const sources: InventorySources = {
   labels: { rack: "r12" },
   enginePorts: { first: 1, last: 2 },
   weightFolders: [tmpdir(), `${tmpdir()}/not/there/yet`, tmpdir()],
-  readGpus: () => Promise.resolve({ gpus: [], problems: ["a card is lost"], notes: ["by hand"] }),
+  readGpus: () => Promise.resolve({ gpus: [], countedTwice: [], problems: ["a card is lost"], notes: ["by hand"] }),
   readFabrics: () =>
     Promise.resolve({
       fabrics: [{ name: "ib-a", hcas: ["mlx5_0"], rateGbps: 200, ports: [], problem: "port down" }],

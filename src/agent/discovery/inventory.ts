@@ -7,7 +7,7 @@ import { listAddresses, sourceAddressTo } from "../../platform/route.ts";
 import { type AddressChoice, chooseAddress } from "./address.ts";
 import type { FabricFindings } from "./fabrics.ts";
 import type { GpuFindings } from "./gpus.ts";
-import { type HostMemory, parseMeminfo } from "./meminfo.ts";
+import { type HostMemory, parseMeminfo, without } from "./meminfo.ts";
 
 /** What the configuration says about the node, and who knows the rest. */
 export interface InventorySources {
@@ -44,7 +44,7 @@ export async function gatherInventory(sources: InventorySources): Promise<Invent
   ]);
   const [gpus, fabrics] = await Promise.all([sources.readGpus(memory), sources.readFabrics()]);
   return {
-    ...machine(facts, memory),
+    ...machine(facts, memory === undefined ? undefined : without(memory, gpus.countedTwice)),
     address: address.address ?? "",
     agentVersion: VERSION,
     disks: distinctDisks(disks),

@@ -19,3 +19,29 @@ function field(text: string, name: string): Bytes | undefined {
   const digits = new RegExp(`^${name}:\\s*(\\d+) kB\\s*$`, "m").exec(text)?.[1];
   return digits === undefined ? undefined : bytes(Number(digits) * 1024);
 }
+
+/** The same of one NUMA node, whose lines begin "Node 2 MemTotal:". */
+export const parseNodeMeminfo = (text: string): HostMemory | undefined =>
+  parseMeminfo(text.replaceAll(/^Node \d+ /gm, ""));
+
+/** What is left of the host's memory without what belongs to others. */
+export function without(host: HostMemory, others: readonly HostMemory[]): HostMemory {
+  return {
+    total: less(
+      host.total,
+      others.map(({ total }) => total),
+    ),
+    available: less(
+      host.available,
+      others.map(({ available }) => available),
+    ),
+  };
+}
+
+const less = (whole: Bytes, parts: readonly Bytes[]): Bytes =>
+  bytes(
+    Math.max(
+      0,
+      parts.reduce<number>((left, part) => left - part, whole),
+    ),
+  );

@@ -1,10 +1,10 @@
-import { type Bytes, bytes, gpuUuid } from "../../core/ids.ts";
+import { type Bytes, bytes, gpuUuid, type GpuUuid } from "../../core/ids.ts";
 import type { Gpu } from "../../core/node.ts";
-import { isIntegrated, ownMemory, sharedMemory } from "./gpu-memory.ts";
+import { type GpuMemory, isIntegrated, ownMemory, sharedMemory } from "./gpu-memory.ts";
 import type { HostMemory } from "./meminfo.ts";
 import { pciAddress } from "./pci.ts";
 
-/** What is asked for, in this order: the first ones every version knows. */
+/** What is asked for, in this order. A tool that does not know a column answers none of them, and is asked again without it. */
 export const QUERY = [
   "index",
   "name",
@@ -15,9 +15,10 @@ export const QUERY = [
   "driver_version",
   "compute_cap",
   "pci.bus_id",
+  "mig.mode.current",
+  "ecc.errors.uncorrected.volatile.total",
+  "retired_pages.pending",
 ] as const;
-/** For tools that know nothing of compute_cap. */
-export const OLD_QUERY = QUERY.filter((column) => column !== "compute_cap");
 
 export interface ToolAnswer {
   readonly code: number | null;
@@ -26,11 +27,16 @@ export interface ToolAnswer {
 }
 
 export type GpuReading =
-  | { readonly kind: "read"; readonly gpus: readonly Gpu[] }
+  | {
+      readonly kind: "read";
+      readonly gpus: readonly Gpu[];
+      /** Cards that are cut into MIG instances, or are to be. */
+      readonly cut: readonly GpuUuid[];
+    }
   /** The tool could not say which GPUs there are: that is no node without GPUs. */
   | { readonly kind: "unreadable"; readonly reason: string }
   /** This version of the tool does not know one of the columns. */
-  | { readonly kind: "unknownColumn" };
+  | { readonly kind: "unknownColumn"; readonly column: string };
 
 /**
  * The table of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits`, with what real ones do to it: missing values in
@@ -40,12 +46,15 @@ export function readGpus(answer: ToolAnswer, columns: readonly string[], host: H
   const lines = answer.stdout.split(/\r?\n/).map((line) => line.trim());
   const header = lines.find(isHeader);
   const named = header === undefined ? columns : cells(header).map((cell) => cell.replace(/ \[.*\]$/, ""));
-  const rows = lines.filter(isRow).map((line) => gpuOf(cells(line), named, host));
+  const table = lines.filter(isRow).map((line) => cells(line));
+  const rows = table.map((row) => gpuOf(row, named, host));
   const lost = lines.flatMap(lostCardIn);
   if (rows.length === 0 && lost.length === 0) return withoutRows(answer);
-  return { kind: "read", gpus: [...rows, ...lost.map((card, n) => lostGpu(card, rows, n))] };
+  const cut = rows.flatMap(({ uuid }, at) => (isCut(table[at]?.[named.indexOf("mig.mode.current")]) ? [uuid] : []));
+  return { kind: "read", gpus: [...rows, ...lost.map((card, n) => lostGpu(card, rows, n))], cut };
 }
 
+const isCut = (mode: string | undefined): boolean => mode === "Enabled";
 const isHeader = (line: string): boolean => /^(index|name|uuid)\b.*,/i.test(line) && !/^\d/.test(line);
 const isRow = (line: string): boolean => /^\d{1,4}\s*,/.test(line);
 const cells = (line: string): readonly string[] => line.split(",").map((cell) => cell.trim());
@@ -55,8 +64,10 @@ function withoutRows({ code, stdout, stderr }: ToolAnswer): GpuReading {
     .map((text) => text.trim().replaceAll(/\s*[\r\n]+\s*/g, "; "))
     .filter((text) => text !== "");
   const message = said.join("; ");
-  if (/not a valid field to query/i.test(message)) return { kind: "unknownColumn" };
-  if (/no devices were found/i.test(message) || (code === 0 && message === "")) return { kind: "read", gpus: [] };
+  const column = /Field "([^"]{1,80})" is not a valid field to query/i.exec(message)?.[1];
+  if (column !== undefined) return { kind: "unknownColumn", column };
+  if (/no devices were found/i.test(message) || (code === 0 && message === ""))
+    return { kind: "read", gpus: [], cut: [] };
   const what =
     message === "" ? `nvidia-smi ended with status ${String(code)} and said nothing` : `nvidia-smi: ${message}`;
   if (/insufficient permissions|permission denied/i.test(message)) {
@@ -73,20 +84,13 @@ function gpuOf(row: readonly string[], columns: readonly string[], host: HostMem
   const value = (column: string): string | undefined => (isMissing(raw(column)) ? undefined : raw(column));
   const index = Number(raw("index"));
   const name = (value("name") ?? "NVIDIA GPU").replaceAll("\0", "");
-  const sizes = {
-    total: sizeIn(value("memory.total")),
-    free: sizeIn(value("memory.free")),
-    used: sizeIn(value("memory.used")),
-  };
-  const problem = problemIn(row);
-  const unified =
-    isIntegrated(name) || (sizes.total === undefined && problem === undefined && raw("memory.total") !== "");
+  const problem = problemIn(row) ?? memoryFault(value);
   return {
     // CUDA takes an index where a UUID is asked for, and a board that hides its UUID has just this one GPU.
     uuid: gpuUuid(value("uuid") ?? String(index)),
     index,
     name,
-    ...(unified ? sharedMemory(sizes, host) : ownMemory(sizes)),
+    ...memoryOf({ name, value, isHidden: problem === undefined && hidesMemory(raw) }, host),
     problem,
     driverVersion: value("driver_version") ?? "",
     computeCapability: value("compute_cap") ?? "",
@@ -97,6 +101,34 @@ function gpuOf(row: readonly string[], columns: readonly string[], host: HostMem
 
 /** [N/A], [Not Supported], [Unknown Error], [GPU is lost], ERR!, N/A: a value that the tool does not have. */
 const isMissing = (cell: string): boolean => cell === "" || /^(\[.*\]|N\/A|ERR!.*|Unknown Error)$/i.test(cell);
+
+interface MemoryCells {
+  readonly name: string;
+  readonly value: (column: string) => string | undefined;
+  readonly isHidden: boolean;
+}
+
+function memoryOf({ name, value, isHidden }: MemoryCells, host: HostMemory | undefined): GpuMemory {
+  const sizes = {
+    total: sizeIn(value("memory.total")),
+    free: sizeIn(value("memory.free")),
+    used: sizeIn(value("memory.used")),
+  };
+  return isIntegrated(name) || (isHidden && sizes.total === undefined) ? sharedMemory(sizes, host) : ownMemory(sizes);
+}
+
+/** A card that is cut has no memory to give, and its tool has the same words for that as for a board without its own. */
+const hidesMemory = (raw: (column: string) => string): boolean =>
+  raw("memory.total") !== "" && !isCut(raw("mig.mode.current"));
+
+const RESET = "Reset it (nvidia-smi --gpu-reset) or start the machine again";
+
+function memoryFault(value: (column: string) => string | undefined): string | undefined {
+  const errors = value("ecc.errors.uncorrected.volatile.total") ?? "0";
+  if (/^[1-9]\d*$/.test(errors))
+    return `${errors} uncorrected memory errors (ECC) since its driver was loaded. ${RESET}`;
+  return value("retired_pages.pending") === "Yes" ? `a page of its memory waits to be retired. ${RESET}` : undefined;
+}
 
 function problemIn(row: readonly string[]): string | undefined {
   const said = row.find((cell) => /^\[?(GPU is lost|Unknown Error|GPU requires reset)\]?$|^ERR!/i.test(cell));

@@ -4,6 +4,7 @@ import type { NvmlAnswer, NvmlCard, NvmlDevice } from "../../platform/nvml-answe
 import { type GpuMemory, isIntegrated, ownMemory, sharedMemory, type Sizes } from "./gpu-memory.ts";
 import type { HostMemory } from "./meminfo.ts";
 import { NVML, nvmlSays } from "./nvml-codes.ts";
+import { NO_SLICE } from "./mig-list.ts";
 import { nvmlLinks } from "./nvml-links.ts";
 import { pciAddress } from "./pci.ts";
 
@@ -107,8 +108,6 @@ function problemOf(card: NvmlCard): string | undefined {
   if (grave !== undefined) return grave === NVML.lost ? `lost: ${nvmlSays(grave)}` : nvmlSays(grave);
   return memoryFault(card) ?? fabricFault(card) ?? unknownMemory(card) ?? uncutMig(card);
 }
-
-const NO_SLICE = "MIG is on, and no instance of it is made: nothing can run on it";
 
 const uncutMig = (card: NvmlCard): string | undefined =>
   isCut(card) && card.slices.length === 0 ? NO_SLICE : undefined;
