@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ContextFile, parseContexts, renderContexts, withContext } from "./contexts.ts";
+import { type ContextFile, parseContexts, renderContexts, withContext, withoutContext } from "./contexts.ts";
 
 const up = { server: "http://127.0.0.1:7443", token: "secret" };
 
@@ -28,4 +28,12 @@ test.each([
   { name: "duplicate key", text: "current: a\ncurrent: b" },
 ])("$name is refused", ({ text }) => {
   expect(parseContexts(text).ok).toBe(false);
+});
+
+test("without it the one before is current again, if there still is one", () => {
+  const file: ContextFile = { current: "b", contexts: { a: up, b: up } };
+  expect(withoutContext(file, "b", "a")).toEqual({ current: "a", contexts: { a: up } });
+  expect(withoutContext(file, "b", "gone")).toEqual({ contexts: { a: up } });
+  expect(withoutContext({ ...file, current: "a" }, "b", undefined)).toEqual({ current: "a", contexts: { a: up } });
+  expect(withoutContext(file, "c", "a")).toBe(file);
 });

@@ -39,3 +39,11 @@ export const renderContexts = (file: ContextFile): string => stringify(file);
 export function withContext(file: ContextFile, name: string, context: ControlPlaneContext): ContextFile {
   return { current: name, contexts: { ...file.contexts, [name]: context } };
 }
+
+/** The file without the context, and with `current` as the current one if it is still known. */
+export function withoutContext(file: ContextFile, name: string, current: string | undefined): ContextFile {
+  const { [name]: removed, ...contexts } = file.contexts;
+  if (removed === undefined) return file;
+  const next = file.current === name ? current : file.current;
+  return next !== undefined && contexts[next] !== undefined ? { current: next, contexts } : { contexts };
+}

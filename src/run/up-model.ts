@@ -48,6 +48,10 @@ export async function serveModel(serving: Serving, named: NamedModel | undefined
 }
 
 async function serveNamed(serving: Serving, named: NamedModel, isNew: boolean): Promise<void> {
+  const held = await heldSources(serving);
+  const why = held.has(named.source) ? undefined : await whyNotThere(named.source, serving);
+  if (serving.signal.aborted) return;
+  if (why !== undefined) throw new LlmgwError("FAILED", `${named.source} cannot be served: ${why}`);
   await apply(serving, named);
   const failed = await outcome(serving, named.name);
   if (failed === undefined) return;

@@ -3,7 +3,7 @@ import { isLoopback } from "../config/ip.ts";
 import { type ListenAddress, writeListen } from "../config/listen.ts";
 import { type ConfigProblem, renderProblems } from "../config/problem.ts";
 import { parseServerConfig, type ServerConfig } from "../config/server.ts";
-import { LlmgwError } from "../core/errors.ts";
+import { LlmgwError, messageOf } from "../core/errors.ts";
 import { nodeId } from "../core/ids.ts";
 import type { Result } from "../core/result.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -61,7 +61,7 @@ export async function runUp(options: UpOptions): Promise<void> {
   stack.defer(() => {
     admin.close();
   });
-  await saveContext(options.contextFile, contextName(server.url), { server: server.url, token: server.adminToken });
+  stack.defer(await announce(options, { server: server.url, token: server.adminToken }));
 
   const agent = await startAgent({
     config: agentConfig(server.url),
@@ -93,6 +93,20 @@ async function serveUntilStopped(options: UpOptions, client: AdminClient): Promi
         resolve();
       });
   });
+}
+
+/** Lets `llmgw ctl` find this control plane; serving does not hang on it. The function takes the word back. */
+async function announce(
+  { contextFile, tell }: UpOptions,
+  context: { readonly server: string; readonly token: string },
+): Promise<() => Promise<void>> {
+  try {
+    return await saveContext(contextFile, contextName(context.server), context);
+  } catch (error) {
+    const how = `give it --server ${context.server} and --token-file with the file admin-token of the data folder`;
+    tell({ kind: "notice", text: `llmgw ctl will not find this by itself (${messageOf(error)}): ${how}.` });
+    return () => Promise.resolve();
+  }
 }
 
 async function takeLock(path: string, folder: string): Promise<Lock> {
