@@ -13,6 +13,7 @@ export function changesBetween(before: Snapshot, after: Snapshot, events: readon
   const specs = compare(before.specs, after.specs, { key: specKey, durable: same });
   const nodes = compare(before.nodes, after.nodes, { key: ({ id }) => id, durable: durableNode });
   const replicas = compare(before.replicas, after.replicas, { key: ({ id }) => id, durable: durableReplica });
+  const keys = compare(before.keys, after.keys, { key: ({ id }) => id, durable: same });
   return {
     putProfiles: profiles.put,
     dropProfiles: profiles.drop.map(({ profile }) => profile.name),
@@ -22,6 +23,7 @@ export function changesBetween(before: Snapshot, after: Snapshot, events: readon
     dropNodes: nodes.drop.map(({ id }) => id),
     putReplicas: replicas.put,
     dropReplicas: replicas.drop.map(({ id }) => id),
+    putKeys: keys.put,
     events,
   };
 }

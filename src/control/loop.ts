@@ -233,6 +233,7 @@ export class ControlLoop {
     this.#table = nextTable(this.#table, modelRoutes(this.#snapshot));
     this.#goneSince = goneSince(this.#goneSince, this.#snapshot.replicas, this.#table);
     routers.publish(this.#table);
+    routers.publishKeys(this.#snapshot.keys);
   }
 
   #desiredState({ id, desiredRevision }: StoredNode) {

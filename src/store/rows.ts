@@ -4,7 +4,7 @@ import { millis, profileName } from "../core/ids.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
 import type { Tables } from "./schema.ts";
-import type { StoredNode, StoredProfile, StoredSpec } from "./store.ts";
+import type { StoredKey, StoredNode, StoredProfile, StoredSpec } from "./store.ts";
 
 // Bodies are written by this program alone, in the shape of the schema's version, so they are believed.
 
@@ -46,6 +46,14 @@ export const replicaRow = (replica: Replica): Tables["replicas"] => ({
 });
 
 export const replicaFromRow = ({ body }: Pick<Tables["replicas"], "body">): Replica => JSON.parse(body) as Replica;
+
+export const keyRow = (key: StoredKey): Tables["client_keys"] => ({
+  id: key.id,
+  sha256: key.sha256,
+  body: JSON.stringify(key),
+});
+
+export const keyFromRow = ({ body }: Pick<Tables["client_keys"], "body">): StoredKey => JSON.parse(body) as StoredKey;
 
 export const eventFromRow = (row: Selectable<Tables["events"]>): ClusterEvent => ({
   id: row.id,

@@ -6,6 +6,8 @@ import { migrate } from "./migrate.ts";
 import { openNodeSqlite } from "./node-sqlite.ts";
 import {
   eventFromRow,
+  keyFromRow,
+  keyRow,
   nodeFromRow,
   nodeRow,
   profileFromRow,
@@ -66,6 +68,7 @@ class SqliteStore implements Store {
       const specs = await db.selectFrom("specs").selectAll().orderBy("profile").orderBy("spec_hash").execute();
       const nodes = await db.selectFrom("nodes").select("body").orderBy("id").execute();
       const replicas = await db.selectFrom("replicas").select("body").orderBy("id").execute();
+      const keys = await db.selectFrom("client_keys").select("body").orderBy("id").execute();
       return {
         revision: Number(revision),
         serverId,
@@ -73,6 +76,7 @@ class SqliteStore implements Store {
         specs: specs.map(specFromRow),
         nodes: nodes.map(nodeFromRow),
         replicas: replicas.map(replicaFromRow),
+        keys: keys.map(keyFromRow),
       };
     });
   }
@@ -131,5 +135,6 @@ async function write(db: Transaction<Tables>, changes: Changes): Promise<void> {
   for (const row of changes.putNodes.map(nodeRow)) await db.replaceInto("nodes").values(row).execute();
   for (const id of changes.dropNodes) await db.deleteFrom("nodes").where("id", "=", id).execute();
   for (const row of changes.putReplicas.map(replicaRow)) await db.replaceInto("replicas").values(row).execute();
+  for (const row of changes.putKeys.map(keyRow)) await db.replaceInto("client_keys").values(row).execute();
   for (const id of changes.dropReplicas) await db.deleteFrom("replicas").where("id", "=", id).execute();
 }

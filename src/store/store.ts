@@ -1,3 +1,4 @@
+import type { KeyGrant } from "../core/client-key.ts";
 import type { ClusterEvent, NewEvent } from "../core/event.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
 import type { Inventory, NodeLiveness } from "../core/node.ts";
@@ -33,6 +34,16 @@ export interface StoredNode {
   readonly desiredHash: string;
 }
 
+/** A client's key for as long as anybody may ask about it; one that was revoked stays to be listed. */
+export interface StoredKey extends KeyGrant {
+  /** The key's first characters. */
+  readonly prefix: string;
+  readonly createdAt: Millis;
+  /** Who ordered it, in words. */
+  readonly createdBy: string;
+  readonly revokedAt: Millis | undefined;
+}
+
 /** Everything that is remembered, as it was at one revision. Lists are sorted by name or id. */
 export interface Snapshot {
   /** Grows with each commit. */
@@ -43,6 +54,7 @@ export interface Snapshot {
   readonly specs: readonly StoredSpec[];
   readonly nodes: readonly StoredNode[];
   readonly replicas: readonly Replica[];
+  readonly keys: readonly StoredKey[];
 }
 
 /** What one commit alters. What is not named stays. */
@@ -55,6 +67,7 @@ export interface Changes {
   readonly dropNodes: readonly NodeId[];
   readonly putReplicas: readonly Replica[];
   readonly dropReplicas: readonly ReplicaId[];
+  readonly putKeys: readonly StoredKey[];
   readonly events: readonly NewEvent[];
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { bytes, millis, nodeId, profileName, replicaId } from "../../src/core/ids.ts";
 import type { Profile } from "../../src/core/profile.ts";
 import type { Replica } from "../../src/core/replica-state.ts";
-import type { Changes, Store, StoredNode, StoredProfile } from "../../src/store/store.ts";
+import type { Changes, Store, StoredKey, StoredNode, StoredProfile } from "../../src/store/store.ts";
 
 const now = millis(1_700_000_000_000);
 
@@ -15,6 +15,7 @@ const noChanges: Changes = {
   dropNodes: [],
   putReplicas: [],
   dropReplicas: [],
+  putKeys: [],
   events: [],
 };
 
@@ -78,6 +79,19 @@ const node: StoredNode = {
   desiredHash: "d",
 };
 
+const key: StoredKey = {
+  id: "key-1",
+  name: "app",
+  prefix: "sk-llmgw-abc",
+  sha256: "ff",
+  models: ["smol"],
+  limits: { requestsPerMinute: 1, tokensPerMinute: 2, concurrency: 3, tokensPerDay: 4, tokensPerMonth: 5 },
+  expiresAt: now,
+  createdAt: now,
+  createdBy: "somebody",
+  revokedAt: now,
+};
+
 const event = (subject: string) =>
   ({ level: "info", subjectKind: "node", subject, reason: "NodeJoined", message: `${subject} joined` }) as const;
 
@@ -101,7 +115,7 @@ export function storeSuite(
     test("a new one is empty and has a name of its own", async () => {
       const store = await opened();
       const snapshot = await store.load();
-      expect(snapshot).toMatchObject({ revision: 0, profiles: [], specs: [], nodes: [], replicas: [] });
+      expect(snapshot).toMatchObject({ revision: 0, profiles: [], specs: [], nodes: [], replicas: [], keys: [] });
       expect(snapshot.serverId).not.toBe("");
       await store.close();
     });
@@ -116,6 +130,7 @@ export function storeSuite(
           putSpecs: [{ profile: spec.name, specHash: "h1", spec }],
           putNodes: [node],
           putReplicas: [replica],
+          putKeys: [key],
         },
         now,
       );
@@ -127,6 +142,7 @@ export function storeSuite(
         specs: [{ profile: spec.name, specHash: "h1", spec }],
         nodes: [node],
         replicas: [replica],
+        keys: [key],
       });
       await store.close();
     });

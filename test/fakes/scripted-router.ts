@@ -1,16 +1,19 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createClient, type Transport } from "@connectrpc/connect";
+import type { KeySet } from "../../src/core/client-key.ts";
 import type { RouteTable } from "../../src/core/route.ts";
 import {
   RouterService,
   type RouterSessionRequest,
   RouterSessionRequestSchema,
 } from "../../src/wire/gen/llmgw/v1/router_pb.js";
+import { keySetFromWire } from "../../src/wire/keys.ts";
 import { routeTableFromWire } from "../../src/wire/routes.ts";
 
 /** A client of RouterService that reports what a test tells it to report. It routes nothing. */
 export class ScriptedRouter {
   table: RouteTable | undefined;
+  keys: KeySet | undefined;
   failure: unknown;
   readonly ended: Promise<void>;
   readonly #outgoing: RouterSessionRequest[] = [];
@@ -50,6 +53,7 @@ export class ScriptedRouter {
         headers,
       })) {
         if (body.case === "table") this.table = routeTableFromWire(body.value);
+        else if (body.case === "keys") this.keys = keySetFromWire(body.value);
       }
     } catch (error) {
       this.failure = error;

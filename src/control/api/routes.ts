@@ -6,14 +6,17 @@ import { adminGate } from "../authorise.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { agentSession } from "../sessions/agent-session.ts";
 import { apply } from "./apply.ts";
+import { makeKey } from "./create-key.ts";
 import { remove } from "./delete.ts";
 import { getStatus } from "./get-status.ts";
 import { listEvents } from "./list-events.ts";
+import { listKeys } from "./list-keys.ts";
 import { listModels } from "./list-models.ts";
 import { listNodes } from "./list-nodes.ts";
 import { listProfiles } from "./list-profiles.ts";
 import { listReplicas } from "./list-replicas.ts";
 import { logs } from "./logs.ts";
+import { endKey } from "./revoke-key.ts";
 
 /** Everything that the control plane's port serves. */
 export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
@@ -30,6 +33,9 @@ export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
       apply: (request) => apply(plane, request),
       delete: (request) => remove(plane, request),
       logs: (request, context) => logs(plane, request, context),
+      createKey: (request, context) => makeKey(plane, request, context),
+      listKeys: (request) => listKeys(plane, request),
+      revokeKey: (request, context) => endKey(plane, request, context),
     },
     { requestGate },
   );

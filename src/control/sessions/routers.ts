@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import type { KeySet } from "../../core/client-key.ts";
 import { messageOf } from "../../core/errors.ts";
 import { type Millis, type ReplicaId, replicaId } from "../../core/ids.ts";
 import type { RouteTable } from "../../core/route.ts";
@@ -11,7 +12,10 @@ import {
   type RouterSessionResponse,
   RouterSessionResponseSchema,
 } from "../../wire/gen/llmgw/v1/router_pb.js";
+import type { StoredKey } from "../../store/store.ts";
+import { keySetToWire } from "../../wire/keys.ts";
 import { routeTableToWire } from "../../wire/routes.ts";
+import { keySetOf } from "../keys/key-set.ts";
 import { Outbox } from "../outbox.ts";
 
 interface Entry {
@@ -26,7 +30,7 @@ interface Entry {
 /** Before its first report under one of our tables a router vouches for nothing. */
 const NO_TABLE = -1;
 
-/** The routers that are connected: tables down, load up. */
+/** The routers that are connected: tables and keys down, load up. */
 export class Routers {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
@@ -34,6 +38,9 @@ export class Routers {
   /** A router whose stream broke goes on with the last table: it counts as there for so long. */
   readonly #goneAfter: Millis;
   #table: RouteTable;
+  #keys: KeySet;
+  /** What `#keys` was made from. */
+  #stored: readonly StoredKey[] = [];
 
   constructor(options: {
     readonly clock: Clock;
@@ -45,12 +52,20 @@ export class Routers {
     this.#wake = options.wake;
     this.#goneAfter = options.goneAfter;
     this.#table = options.table;
+    this.#keys = keySetOf(options.table.revision, []);
   }
 
   publish(table: RouteTable): void {
     if (table === this.#table) return;
     this.#table = table;
     for (const { outbox } of this.#entries.values()) outbox?.replace("table", tableMessage(table));
+  }
+
+  publishKeys(stored: readonly StoredKey[]): void {
+    if (stored === this.#stored) return;
+    this.#stored = stored;
+    this.#keys = keySetOf(this.#keys.revision + 1, stored);
+    for (const { outbox } of this.#entries.values()) outbox?.replace("keys", keysMessage(this.#keys));
   }
 
   reports(): readonly RouterReport[] {
@@ -111,6 +126,8 @@ export class Routers {
       lastHeard: this.#clock.monotonic(),
     };
     this.#entries.set(id, entry);
+    // First the keys: a router that has routes is asked at once.
+    outbox.replace("keys", keysMessage(this.#keys));
     outbox.replace("table", tableMessage(this.#table));
     this.#wake();
     return entry;
@@ -136,3 +153,6 @@ export class Routers {
 
 const tableMessage = (table: RouteTable): RouterSessionResponse =>
   create(RouterSessionResponseSchema, { body: { case: "table", value: routeTableToWire(table) } });
+
+const keysMessage = (keys: KeySet): RouterSessionResponse =>
+  create(RouterSessionResponseSchema, { body: { case: "keys", value: keySetToWire(keys) } });

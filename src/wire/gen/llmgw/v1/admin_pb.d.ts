@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Endpoint, Event, Inventory, Progress } from "./common_pb.js";
+import type { Endpoint, Event, Inventory, KeyLimits, Progress } from "./common_pb.js";
 
 /**
  * Describes the file llmgw/v1/admin.proto.
@@ -700,6 +700,199 @@ export declare type LogsResponse = Message<"llmgw.v1.LogsResponse"> & {
 export declare const LogsResponseSchema: GenMessage<LogsResponse>;
 
 /**
+ * A client's key, without the key.
+ *
+ * @generated from message llmgw.v1.Key
+ */
+export declare type Key = Message<"llmgw.v1.Key"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Its first characters, to recognise it by.
+   *
+   * @generated from field: string prefix = 3;
+   */
+  prefix: string;
+
+  /**
+   * active | expired | revoked
+   *
+   * @generated from field: string state = 4;
+   */
+  state: string;
+
+  /**
+   * Names that it may ask for; empty: all.
+   *
+   * @generated from field: repeated string models = 5;
+   */
+  models: string[];
+
+  /**
+   * @generated from field: llmgw.v1.KeyLimits limits = 6;
+   */
+  limits?: KeyLimits | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 7;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 8;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string created_by = 9;
+   */
+  createdBy: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp revoked_at = 10;
+   */
+  revokedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message llmgw.v1.Key.
+ * Use `create(KeySchema)` to create a new message.
+ */
+export declare const KeySchema: GenMessage<Key>;
+
+/**
+ * @generated from message llmgw.v1.CreateKeyRequest
+ */
+export declare type CreateKeyRequest = Message<"llmgw.v1.CreateKeyRequest"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: repeated string models = 2;
+   */
+  models: string[];
+
+  /**
+   * @generated from field: llmgw.v1.KeyLimits limits = 3;
+   */
+  limits?: KeyLimits | undefined;
+
+  /**
+   * Unset: never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 4;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message llmgw.v1.CreateKeyRequest.
+ * Use `create(CreateKeyRequestSchema)` to create a new message.
+ */
+export declare const CreateKeyRequestSchema: GenMessage<CreateKeyRequest>;
+
+/**
+ * @generated from message llmgw.v1.CreateKeyResponse
+ */
+export declare type CreateKeyResponse = Message<"llmgw.v1.CreateKeyResponse"> & {
+  /**
+   * @generated from field: llmgw.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+
+  /**
+   * The key itself. It is stored nowhere and cannot be had again.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message llmgw.v1.CreateKeyResponse.
+ * Use `create(CreateKeyResponseSchema)` to create a new message.
+ */
+export declare const CreateKeyResponseSchema: GenMessage<CreateKeyResponse>;
+
+/**
+ * @generated from message llmgw.v1.ListKeysRequest
+ */
+export declare type ListKeysRequest = Message<"llmgw.v1.ListKeysRequest"> & {
+  /**
+   * Those that were revoked, too.
+   *
+   * @generated from field: bool revoked = 1;
+   */
+  revoked: boolean;
+};
+
+/**
+ * Describes the message llmgw.v1.ListKeysRequest.
+ * Use `create(ListKeysRequestSchema)` to create a new message.
+ */
+export declare const ListKeysRequestSchema: GenMessage<ListKeysRequest>;
+
+/**
+ * @generated from message llmgw.v1.ListKeysResponse
+ */
+export declare type ListKeysResponse = Message<"llmgw.v1.ListKeysResponse"> & {
+  /**
+   * @generated from field: repeated llmgw.v1.Key keys = 1;
+   */
+  keys: Key[];
+};
+
+/**
+ * Describes the message llmgw.v1.ListKeysResponse.
+ * Use `create(ListKeysResponseSchema)` to create a new message.
+ */
+export declare const ListKeysResponseSchema: GenMessage<ListKeysResponse>;
+
+/**
+ * @generated from message llmgw.v1.RevokeKeyRequest
+ */
+export declare type RevokeKeyRequest = Message<"llmgw.v1.RevokeKeyRequest"> & {
+  /**
+   * A name, an id or the prefix of a key that is not revoked.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+};
+
+/**
+ * Describes the message llmgw.v1.RevokeKeyRequest.
+ * Use `create(RevokeKeyRequestSchema)` to create a new message.
+ */
+export declare const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest>;
+
+/**
+ * @generated from message llmgw.v1.RevokeKeyResponse
+ */
+export declare type RevokeKeyResponse = Message<"llmgw.v1.RevokeKeyResponse"> & {
+  /**
+   * @generated from field: llmgw.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+};
+
+/**
+ * Describes the message llmgw.v1.RevokeKeyResponse.
+ * Use `create(RevokeKeyResponseSchema)` to create a new message.
+ */
+export declare const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse>;
+
+/**
  * What operators and the console ask and order. Plain JSON over HTTP works too:
  *   curl -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{}' \
  *     http://127.0.0.1:7443/llmgw.v1.AdminService/ListNodes
@@ -782,6 +975,32 @@ export declare const AdminService: GenService<{
     methodKind: "server_streaming";
     input: typeof LogsRequestSchema;
     output: typeof LogsResponseSchema;
+  },
+  /**
+   * The only answer that ever holds the key itself.
+   *
+   * @generated from rpc llmgw.v1.AdminService.CreateKey
+   */
+  createKey: {
+    methodKind: "unary";
+    input: typeof CreateKeyRequestSchema;
+    output: typeof CreateKeyResponseSchema;
+  },
+  /**
+   * @generated from rpc llmgw.v1.AdminService.ListKeys
+   */
+  listKeys: {
+    methodKind: "unary";
+    input: typeof ListKeysRequestSchema;
+    output: typeof ListKeysResponseSchema;
+  },
+  /**
+   * @generated from rpc llmgw.v1.AdminService.RevokeKey
+   */
+  revokeKey: {
+    methodKind: "unary";
+    input: typeof RevokeKeyRequestSchema;
+    output: typeof RevokeKeyResponseSchema;
   },
 }>;
 

@@ -507,7 +507,7 @@ export declare type Event = Message<"llmgw.v1.Event"> & {
   level: string;
 
   /**
-   * node | replica | profile | server
+   * node | replica | profile | key | server
    *
    * @generated from field: string subject_kind = 4;
    */
@@ -536,4 +536,45 @@ export declare type Event = Message<"llmgw.v1.Event"> & {
  * Use `create(EventSchema)` to create a new message.
  */
 export declare const EventSchema: GenMessage<Event>;
+
+/**
+ * What a client's key may use. 0: no such limit. Tokens are prompt and completion together; days and months are the
+ * calendar's, in UTC.
+ *
+ * @generated from message llmgw.v1.KeyLimits
+ */
+export declare type KeyLimits = Message<"llmgw.v1.KeyLimits"> & {
+  /**
+   * @generated from field: uint32 requests_per_minute = 1;
+   */
+  requestsPerMinute: number;
+
+  /**
+   * @generated from field: double tokens_per_minute = 2;
+   */
+  tokensPerMinute: number;
+
+  /**
+   * Requests at the same time.
+   *
+   * @generated from field: uint32 concurrency = 3;
+   */
+  concurrency: number;
+
+  /**
+   * @generated from field: double tokens_per_day = 4;
+   */
+  tokensPerDay: number;
+
+  /**
+   * @generated from field: double tokens_per_month = 5;
+   */
+  tokensPerMonth: number;
+};
+
+/**
+ * Describes the message llmgw.v1.KeyLimits.
+ * Use `create(KeyLimitsSchema)` to create a new message.
+ */
+export declare const KeyLimitsSchema: GenMessage<KeyLimits>;
 

@@ -4,6 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { KeyLimits } from "./common_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file llmgw/v1/router.proto.
@@ -51,6 +53,12 @@ export declare type RouterSessionResponse = Message<"llmgw.v1.RouterSessionRespo
      */
     value: RouteTable;
     case: "table";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.KeySet keys = 2;
+     */
+    value: KeySet;
+    case: "keys";
   } | { case: undefined; value?: undefined };
 };
 
@@ -208,9 +216,79 @@ export declare type ReplicaRoute = Message<"llmgw.v1.ReplicaRoute"> & {
 export declare const ReplicaRouteSchema: GenMessage<ReplicaRoute>;
 
 /**
- * The stream that a router keeps to the control plane: routes down, load up.
+ * Every client key in force. A key that is missing is none any more.
  *
- * A router goes on with the last table it has while the stream is away. The control plane stops a draining replica only
+ * @generated from message llmgw.v1.KeySet
+ */
+export declare type KeySet = Message<"llmgw.v1.KeySet"> & {
+  /**
+   * @generated from field: uint32 revision = 1;
+   */
+  revision: number;
+
+  /**
+   * @generated from field: repeated llmgw.v1.ClientKey keys = 2;
+   */
+  keys: ClientKey[];
+};
+
+/**
+ * Describes the message llmgw.v1.KeySet.
+ * Use `create(KeySetSchema)` to create a new message.
+ */
+export declare const KeySetSchema: GenMessage<KeySet>;
+
+/**
+ * @generated from message llmgw.v1.ClientKey
+ */
+export declare type ClientKey = Message<"llmgw.v1.ClientKey"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Of the whole key, in lower-case hex. The key itself is known to its owner alone.
+   *
+   * @generated from field: string sha256 = 3;
+   */
+  sha256: string;
+
+  /**
+   * Empty: all.
+   *
+   * @generated from field: repeated string models = 4;
+   */
+  models: string[];
+
+  /**
+   * @generated from field: llmgw.v1.KeyLimits limits = 5;
+   */
+  limits?: KeyLimits | undefined;
+
+  /**
+   * Unset: never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 6;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message llmgw.v1.ClientKey.
+ * Use `create(ClientKeySchema)` to create a new message.
+ */
+export declare const ClientKeySchema: GenMessage<ClientKey>;
+
+/**
+ * The stream that a router keeps to the control plane: routes and keys down, load up.
+ *
+ * A router goes on with the last table and the last keys it has while the stream is away. The control plane stops a draining replica only
  * when every connected router has reported, under a table without it, that nothing of it is in flight.
  *
  * @generated from service llmgw.v1.RouterService

@@ -3,12 +3,14 @@
 /* eslint-disable */
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_llmgw_v1_common } from "./common_pb.js";
 
 /**
  * Describes the file llmgw/v1/router.proto.
  */
 export const file_llmgw_v1_router = /*@__PURE__*/
-  fileDesc("ChVsbG1ndy92MS9yb3V0ZXIucHJvdG8SCGxsbWd3LnYxInAKFFJvdXRlclNlc3Npb25SZXF1ZXN0EiYKBWhlbGxvGAEgASgLMhUubGxtZ3cudjEuUm91dGVySGVsbG9IABIoCgZyZXBvcnQYAiABKAsyFi5sbG1ndy52MS5Sb3V0ZXJSZXBvcnRIAEIGCgRib2R5IkYKFVJvdXRlclNlc3Npb25SZXNwb25zZRIlCgV0YWJsZRgBIAEoCzIULmxsbWd3LnYxLlJvdXRlVGFibGVIAEIGCgRib2R5IiAKC1JvdXRlckhlbGxvEhEKCXJvdXRlcl9pZBgBIAEoCSKQAQoMUm91dGVyUmVwb3J0EhYKDnRhYmxlX3JldmlzaW9uGAEgASgNEjcKCWluX2ZsaWdodBgCIAMoCzIkLmxsbWd3LnYxLlJvdXRlclJlcG9ydC5JbkZsaWdodEVudHJ5Gi8KDUluRmxpZ2h0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgNOgI4ASJECgpSb3V0ZVRhYmxlEhAKCHJldmlzaW9uGAEgASgNEiQKBm1vZGVscxgCIAMoCzIULmxsbWd3LnYxLk1vZGVsUm91dGUikQEKCk1vZGVsUm91dGUSDAoEbmFtZRgBIAEoCRIPCgdwcm9maWxlGAIgASgJEigKCHJlcGxpY2FzGAMgAygLMhYubGxtZ3cudjEuUmVwbGljYVJvdXRlEg8KB2NyZWF0ZWQYBCABKA0SEwoLd2FpdGluZ19mb3IYBSABKAkSFAoMd2FpdF9zZWNvbmRzGAYgASgNIlYKDFJlcGxpY2FSb3V0ZRIKCgJpZBgBIAEoCRIMCgRob3N0GAIgASgJEgwKBHBvcnQYAyABKA0SDwoHYXBpX2tleRgEIAEoCRINCgVzbG90cxgFIAEoDTJfCg1Sb3V0ZXJTZXJ2aWNlEk4KB1Nlc3Npb24SHi5sbG1ndy52MS5Sb3V0ZXJTZXNzaW9uUmVxdWVzdBofLmxsbWd3LnYxLlJvdXRlclNlc3Npb25SZXNwb25zZSgBMAFiBnByb3RvMw");
+  fileDesc("ChVsbG1ndy92MS9yb3V0ZXIucHJvdG8SCGxsbWd3LnYxInAKFFJvdXRlclNlc3Npb25SZXF1ZXN0EiYKBWhlbGxvGAEgASgLMhUubGxtZ3cudjEuUm91dGVySGVsbG9IABIoCgZyZXBvcnQYAiABKAsyFi5sbG1ndy52MS5Sb3V0ZXJSZXBvcnRIAEIGCgRib2R5ImgKFVJvdXRlclNlc3Npb25SZXNwb25zZRIlCgV0YWJsZRgBIAEoCzIULmxsbWd3LnYxLlJvdXRlVGFibGVIABIgCgRrZXlzGAIgASgLMhAubGxtZ3cudjEuS2V5U2V0SABCBgoEYm9keSIgCgtSb3V0ZXJIZWxsbxIRCglyb3V0ZXJfaWQYASABKAkikAEKDFJvdXRlclJlcG9ydBIWCg50YWJsZV9yZXZpc2lvbhgBIAEoDRI3Cglpbl9mbGlnaHQYAiADKAsyJC5sbG1ndy52MS5Sb3V0ZXJSZXBvcnQuSW5GbGlnaHRFbnRyeRovCg1JbkZsaWdodEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoDToCOAEiRAoKUm91dGVUYWJsZRIQCghyZXZpc2lvbhgBIAEoDRIkCgZtb2RlbHMYAiADKAsyFC5sbG1ndy52MS5Nb2RlbFJvdXRlIpEBCgpNb2RlbFJvdXRlEgwKBG5hbWUYASABKAkSDwoHcHJvZmlsZRgCIAEoCRIoCghyZXBsaWNhcxgDIAMoCzIWLmxsbWd3LnYxLlJlcGxpY2FSb3V0ZRIPCgdjcmVhdGVkGAQgASgNEhMKC3dhaXRpbmdfZm9yGAUgASgJEhQKDHdhaXRfc2Vjb25kcxgGIAEoDSJWCgxSZXBsaWNhUm91dGUSCgoCaWQYASABKAkSDAoEaG9zdBgCIAEoCRIMCgRwb3J0GAMgASgNEg8KB2FwaV9rZXkYBCABKAkSDQoFc2xvdHMYBSABKA0iPQoGS2V5U2V0EhAKCHJldmlzaW9uGAEgASgNEiEKBGtleXMYAiADKAsyEy5sbG1ndy52MS5DbGllbnRLZXkimgEKCUNsaWVudEtleRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBnNoYTI1NhgDIAEoCRIOCgZtb2RlbHMYBCADKAkSIwoGbGltaXRzGAUgASgLMhMubGxtZ3cudjEuS2V5TGltaXRzEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMl8KDVJvdXRlclNlcnZpY2USTgoHU2Vzc2lvbhIeLmxsbWd3LnYxLlJvdXRlclNlc3Npb25SZXF1ZXN0Gh8ubGxtZ3cudjEuUm91dGVyU2Vzc2lvblJlc3BvbnNlKAEwAWIGcHJvdG8z", [file_google_protobuf_timestamp, file_llmgw_v1_common]);
 
 /**
  * Describes the message llmgw.v1.RouterSessionRequest.
@@ -60,9 +62,23 @@ export const ReplicaRouteSchema = /*@__PURE__*/
   messageDesc(file_llmgw_v1_router, 6);
 
 /**
- * The stream that a router keeps to the control plane: routes down, load up.
+ * Describes the message llmgw.v1.KeySet.
+ * Use `create(KeySetSchema)` to create a new message.
+ */
+export const KeySetSchema = /*@__PURE__*/
+  messageDesc(file_llmgw_v1_router, 7);
+
+/**
+ * Describes the message llmgw.v1.ClientKey.
+ * Use `create(ClientKeySchema)` to create a new message.
+ */
+export const ClientKeySchema = /*@__PURE__*/
+  messageDesc(file_llmgw_v1_router, 8);
+
+/**
+ * The stream that a router keeps to the control plane: routes and keys down, load up.
  *
- * A router goes on with the last table it has while the stream is away. The control plane stops a draining replica only
+ * A router goes on with the last table and the last keys it has while the stream is away. The control plane stops a draining replica only
  * when every connected router has reported, under a table without it, that nothing of it is in flight.
  *
  * @generated from service llmgw.v1.RouterService

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { NO_LIMITS } from "../../core/client-key.ts";
+import { millis } from "../../core/ids.ts";
+import { decideLimits } from "./decide.ts";
+import { goDuration, rateLimitHeaders } from "./headers.ts";
+import { settled, UNUSED } from "./use.ts";
+
+test.each([
+  [0, "0s"],
+  [0.2, "1ms"],
+  [12, "12ms"],
+  [1_000, "1s"],
+  [6_500, "6.5s"],
+  [59_001, "59.001s"],
+  [60_000, "1m0s"],
+  [360_000, "6m0s"],
+  [3_723_000, "1h2m3s"],
+])("%d ms is %s for Go", (ms, text) => {
+  expect(goDuration(ms)).toBe(text);
+});
+
+const at = (ms: number) => ({ wall: millis(ms), monotonic: millis(ms) });
+
+test("what is left counts this request, and never goes below nothing", () => {
+  const limits = { ...NO_LIMITS, requestsPerMinute: 3, tokensPerMinute: 100 };
+  const decision = decideLimits(UNUSED, limits, at(0));
+  const use = decision.kind === "admit" ? decision.use : UNUSED;
+  const headers = (now: number, more = use) => {
+    const flat = rateLimitHeaders(limits, more, at(now));
+    return Object.fromEntries(flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1]]] : [])));
+  };
+  expect(headers(10_000)).toEqual({
+    "x-ratelimit-limit-requests": "3",
+    "x-ratelimit-remaining-requests": "2",
+    "x-ratelimit-reset-requests": "50s",
+    "x-ratelimit-limit-tokens": "100",
+    "x-ratelimit-remaining-tokens": "100",
+    "x-ratelimit-reset-tokens": "50s",
+  });
+  expect(headers(10_000, settled(use, 250, at(10_000)))).toMatchObject({ "x-ratelimit-remaining-tokens": "0" });
+  expect(headers(70_000)).toMatchObject({
+    "x-ratelimit-remaining-requests": "3",
+    "x-ratelimit-reset-requests": "0s",
+  });
+});
+
+test("a key without such limits tells nothing", () => {
+  expect(rateLimitHeaders({ ...NO_LIMITS, concurrency: 1, tokensPerDay: 1 }, UNUSED, at(0))).toEqual([]);
+});
