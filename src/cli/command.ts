@@ -24,7 +24,7 @@ export interface ArgumentSpec {
   readonly completes?: readonly ObjectKind[];
 }
 
-export interface Example {
+interface Example {
   readonly line: string;
   readonly doc: string;
 }

@@ -15,7 +15,7 @@ export interface ConfigKind<C> {
 }
 
 /** Reads the file that --config names; the error names every problem of it, one a line. */
-export async function loadConfig<C>(call: Call, kind: ConfigKind<C>): Promise<Result<C, string>> {
+async function loadConfig<C>(call: Call, kind: ConfigKind<C>): Promise<Result<C, string>> {
   const file = call.flags.textOr("config", "");
   const text = await readConfigFile(file);
   if (!text.ok) return err(`${text.error}.`);

@@ -5,7 +5,7 @@ import { type ConfigKind, logReload, requireConfig } from "./role-config.ts";
 import { aborted, onHangup, stopSignal } from "./signals.ts";
 
 /** A role that has started: how it ends when it is told to, and the end that comes by itself. */
-export interface RunningRole {
+interface RunningRole {
   /** Reads again what may change while it runs, besides its configuration. */
   reload?(): void;
   stop(): Promise<void>;

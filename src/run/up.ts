@@ -38,7 +38,7 @@ export interface UpOptions {
 }
 
 /** Where to send requests, and for which model. */
-export interface UpEndpoint {
+interface UpEndpoint {
   readonly model: string;
   readonly routerUrl: string;
 }

@@ -26,7 +26,7 @@ export function stateColour(state: string, colours: Colours): ((text: string) =>
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);
 
 /** "4× NVIDIA H100, 1× NVIDIA L4" */
-export function gpusInWords(names: readonly string[]): string {
+function gpusInWords(names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts].map(([name, count]) => `${String(count)}× ${name}`).join(", ");
