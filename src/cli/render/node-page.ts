@@ -1,7 +1,8 @@
 import { formatBytes } from "../../core/format.ts";
 import type { Node } from "../../wire/gen/llmgw/v1/admin_pb.js";
-import type { Gpu } from "../../wire/gen/llmgw/v1/common_pb.js";
 import { ageOf, type Looking, nodeWords, stateColour } from "./columns.ts";
+import { fabricLines, gpuLine } from "./hardware-lines.ts";
+import { linkMatrix } from "./link-matrix.ts";
 import { oneLine } from "./text.ts";
 
 type Line = readonly [label: string, text: string];
@@ -27,12 +28,13 @@ export function nodePage(node: Node, looking: Looking): string {
         inventory.disks,
         (disk) => `${disk.path}  ${formatBytes(disk.free)} of ${formatBytes(disk.total)} free`,
       ),
+      ...driverLine(inventory.gpus.map((gpu) => gpu.driverVersion)),
       ...listed("GPUs", inventory.gpus, gpuLine),
-      ...listed(
-        "Fabrics",
-        inventory.fabrics,
-        (it) => `${it.name}  ${it.hcas.join(",")}  ${String(it.rateGbps)} Gbit/s`,
-      ),
+      // Spaces keep its columns, so it is not brought to one line as words are.
+      ...linkMatrix(inventory.gpus).map((line, at): Line => [at === 0 ? "Links" : "", line]),
+      ...(inventory.fabrics.length === 0
+        ? listed("Fabrics", [], String)
+        : inventory.fabrics.flatMap(fabricLines).map((line, at): Line => [at === 0 ? "Fabrics" : "", indented(line)])),
       ...listed(
         "Engines",
         inventory.engines,
@@ -47,12 +49,13 @@ export function nodePage(node: Node, looking: Looking): string {
   return `${colours.bold(node.id)}\n${lines.map(([label, text]) => `  ${label.padEnd(10)}${text}`.trimEnd()).join("\n")}\n`;
 }
 
-function gpuLine(gpu: Gpu): string {
-  const memory = gpu.unified
-    ? "memory shared with the host"
-    : `${formatBytes(gpu.memoryFree)} of ${formatBytes(gpu.memoryTotal)} free`;
-  return `${String(gpu.index)}  ${gpu.name}  ${memory}  ${gpu.uuid}${gpu.problem === "" ? "" : `  (${gpu.problem})`}`;
+function driverLine(versions: readonly string[]): readonly Line[] {
+  const known = [...new Set(versions)].filter((version) => version !== "");
+  return known.length === 0 ? [] : [["Driver", oneLine(`NVIDIA ${known.join(", ")}`)]];
 }
+
+/** Without what a name from another machine could do to a terminal; ports stay under their fabric. */
+const indented = (line: string): string => `${/^ */.exec(line)?.[0] ?? ""}${oneLine(line)}`;
 
 /** The label stands at the first line of its list only. */
 function listed<T>(label: string, items: readonly T[], text: (item: T) => string): readonly Line[] {
