@@ -16,6 +16,7 @@ import type { Snapshot, StoredNode } from "../store/store.ts";
 import { specKey } from "./changes.ts";
 import { eventsBetween } from "./events.ts";
 import type { NodeHeard } from "./heard.ts";
+import { needsOf } from "./model-needs.ts";
 import type { ControlPolicy } from "./policy.ts";
 
 /** Everything that was found out, at one moment. */
@@ -136,12 +137,13 @@ const created = (
 
 function place(snapshot: Snapshot, replicas: readonly Replica[], { policy, now }: Gathered): readonly Replica[] {
   const specs = specsByKey(snapshot);
+  const needs = needsOf(snapshot);
   const pending = replicas
     .filter(({ state }) => state.kind === "pending")
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
     .flatMap((replica) => {
       const spec = specs.get(specKey(replica));
-      return spec === undefined ? [] : [{ id: replica.id, ask: askOf(spec, snapshot.nodes, policy.installable) }];
+      return spec === undefined ? [] : [{ id: replica.id, ask: askOf(spec, needs(spec), policy.installable) }];
     });
   if (pending.length === 0) return replicas;
   const decisions = placeAll(pending, nodeViews(snapshot.nodes, replicas), DEFAULT_POLICY);

@@ -1,4 +1,5 @@
 import type { Bytes, GpuUuid, Millis, NodeId } from "./ids.ts";
+import type { ModelFacts } from "./model-facts.ts";
 
 export interface Gpu {
   readonly uuid: GpuUuid;
@@ -80,6 +81,8 @@ export interface HeldModel {
   readonly source: string;
   readonly path: string;
   readonly bytes: Bytes;
+  /** From its own header; left out when that could not be read. */
+  readonly facts?: ModelFacts;
 }
 
 export interface Disk {

@@ -4,15 +4,18 @@ import type { Engine, FileChoice, OfferedFile } from "./engine.ts";
 import { llamacpp } from "./llamacpp/index.ts";
 
 /** Every engine that can be run; `auto` takes the first that can use the files. */
-export const ENGINES: readonly Engine[] = [llamacpp];
+export const ENGINES: readonly [Engine, ...Engine[]] = [llamacpp];
 
 /** Undefined for a name that nothing here runs. */
 export const engineOf = (name: string): Engine | undefined => ENGINES.find((engine) => engine.name === name);
 
-/** The engine that would get the model, before its files are looked at: by name, else the first that loads the format. */
-export function likelyEngine(requested: string, format: ModelFacts["format"] | undefined): Engine | undefined {
-  if (requested !== "auto") return engineOf(requested);
-  return ENGINES.find(({ formats }) => format === undefined || formats.includes(format));
+/**
+ * The engine that would get the model, before its files are looked at: by name, else the first that loads the format. Where
+ * none does, the first of all: what it would take is the best guess there is.
+ */
+export function likelyEngine(requested: string, format: ModelFacts["format"] | undefined): Engine {
+  const loading = ENGINES.find(({ formats }) => format === undefined || formats.includes(format));
+  return (requested === "auto" ? loading : engineOf(requested)) ?? ENGINES[0];
 }
 
 export interface EngineChoice extends FileChoice {

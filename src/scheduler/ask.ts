@@ -1,14 +1,6 @@
-import { type Bytes, bytes, type ProfileName } from "../core/ids.ts";
-import type { ClusterNode } from "../core/node.ts";
+import type { Bytes, ProfileName } from "../core/ids.ts";
+import type { ModelNeeds } from "../core/memory-estimate.ts";
 import { ENGINE_NAMES, type EngineName, type Profile } from "../core/profile.ts";
-
-const GiB = 2 ** 30;
-const MiB = 2 ** 20;
-/** What an engine takes beyond its weights: a fifth for the KV cache and compute buffers, and a fixed part for itself. */
-const OVERHEAD_FACTOR = 1.2;
-const OVERHEAD_FIXED = 512 * MiB;
-/** Booked when nothing is known of the weights. Wrong either way, but no two replicas of it are stacked without end. */
-const UNKNOWN_WEIGHTS = 1 * GiB;
 
 /** What one replica needs of one node. */
 export interface Ask {
@@ -16,6 +8,8 @@ export interface Ask {
   readonly gpus: GpuAsk;
   /** Host memory, when it runs on the CPU and when it runs on GPUs. */
   readonly memory: { readonly onCpu: Bytes; readonly onGpu: Bytes };
+  /** The profile names the host memory, or that of each GPU, itself. */
+  readonly isNamed: { readonly memory: boolean; readonly gpuMemory: boolean };
   readonly nodeSelector: Readonly<Record<string, string>>;
   /** Any of them will do. */
   readonly engines: readonly EngineName[];
@@ -24,51 +18,65 @@ export interface Ask {
   readonly source: string;
   /** Of the weights on disk; undefined: not known yet. */
   readonly weights: Bytes | undefined;
+  /** What the numbers above were made from. */
+  readonly needs: ModelNeeds;
+  /** The same with another context. */
+  readonly withContext: (tokens: number) => Ask;
 }
 
 export interface GpuAsk {
-  readonly count: number;
-  /** Of each; "whole": nobody else on it. */
-  readonly memory: Bytes | "whole";
+  /** Ways to split it over GPUs, the fewest first: any will do. */
+  readonly choices: readonly [GpuShare, ...GpuShare[]];
   /** False: the CPU will do when there are no GPUs free. */
   readonly required: boolean;
 }
 
+export interface GpuShare {
+  readonly count: number;
+  /** Of each; "whole": nobody else on it. */
+  readonly memory: Bytes | "whole";
+}
+
+/** What a profile's replicas need with a context of so many tokens; undefined: the model's own. */
+export type NeedsAt = (context: number | undefined) => ModelNeeds;
+
 /**
- * What a profile asks for, with the gaps filled in:
- * - memory that is left out comes from the size of the weights on a node that holds them (× 1.2 + 512 MiB), else 1 GiB;
- * - GPUs that are left out: one when a node has one free, else the CPU;
- * - the GPU memory of GPUs that are asked for by number, or of a model whose size nobody knows: whole GPUs.
+ * What a profile asks for, with the gaps filled in. What the profile names always counts; what it leaves out is estimated:
+ * - host memory: the whole model on the CPU, the process alone on GPUs;
+ * - GPUs: as few as the model fits on with what each can give, else the CPU;
+ * - the memory of each: the estimate's share, but whole GPUs when they are asked for by number or nobody knows the model.
  *
  * @param installable names of the engines that nodes can install
  */
-export function askOf(profile: Profile, nodes: readonly ClusterNode[], installable: readonly string[]): Ask {
-  const weights = heldBytes(profile.model.source, nodes);
-  const estimate = weights === undefined ? undefined : bytes(Math.ceil(weights * OVERHEAD_FACTOR) + OVERHEAD_FIXED);
+export function askOf(profile: Profile, needsAt: NeedsAt, installable: readonly string[]): Ask {
+  const needs = needsAt(profile.context);
   const { gpus, gpuMemory, memory } = profile.resources;
   return {
     profile: profile.name,
-    gpus: {
-      count: gpus ?? 1,
-      memory: gpuMemory ?? (gpus === undefined ? (estimate ?? "whole") : "whole"),
-      required: gpus !== undefined,
-    },
-    memory: {
-      onCpu: memory ?? estimate ?? bytes(UNKNOWN_WEIGHTS),
-      onGpu: memory ?? bytes(UNKNOWN_WEIGHTS),
-    },
+    gpus: { choices: choicesOf(profile, needs), required: gpus !== undefined },
+    memory: { onCpu: memory ?? needs.onCpu.host, onGpu: memory ?? needs.onGpus[0].host },
+    isNamed: { memory: memory !== undefined, gpuMemory: gpuMemory !== undefined },
     nodeSelector: profile.nodeSelector,
     engines: profile.engine === "auto" ? ENGINE_NAMES : [profile.engine],
     installable,
     source: profile.model.source,
-    weights,
+    weights: needs.weights,
+    needs,
+    withContext: (tokens) => askOf({ ...profile, context: tokens }, needsAt, installable),
   };
 }
 
-/** The size of a model according to the nodes that hold it; the largest where they differ. */
-function heldBytes(source: string, nodes: readonly ClusterNode[]): Bytes | undefined {
-  const sizes = nodes.flatMap(({ inventory }) =>
-    inventory.weights.filter((held) => held.source === source && held.bytes > 0).map((held) => held.bytes),
-  );
-  return sizes.length === 0 ? undefined : bytes(Math.max(...sizes));
+function choicesOf({ resources }: Profile, { basis, onGpus }: ModelNeeds): GpuAsk["choices"] {
+  const { gpus, gpuMemory } = resources;
+  if (gpus !== undefined) return [{ count: gpus, memory: gpuMemory ?? "whole" }];
+  if (gpuMemory !== undefined) {
+    const enough = onGpus.find(({ perGpu }) => perGpu <= gpuMemory);
+    return [{ count: enough?.gpus ?? onGpus[0].gpus, memory: gpuMemory }];
+  }
+  if (basis === "default") return [{ count: onGpus[0].gpus, memory: "whole" }];
+  const [fewest, ...more] = onGpus;
+  return [
+    { count: fewest.gpus, memory: fewest.perGpu },
+    ...more.map(({ gpus: count, perGpu }) => ({ count, memory: perGpu })),
+  ];
 }

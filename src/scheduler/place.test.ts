@@ -5,15 +5,18 @@ import { bytes, gpuUuid, nodeId, replicaId } from "../core/ids.ts";
 import type { ClusterNode } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
-import { askOf } from "./ask.ts";
+import { knownModel, needsAt } from "../engines/known-model.ts";
+import { type Ask, askOf } from "./ask.ts";
 import { nodeViews } from "./node-view.ts";
 import { type Decision, place, placeAll } from "./place.ts";
 import { DEFAULT_POLICY } from "./policies.ts";
 
 const INSTALLABLE = ["llama.cpp"];
 
+const asked = (of: Profile, nodes: readonly ClusterNode[]): Ask =>
+  askOf(of, needsAt(of, knownModel(of.model.source, nodes, undefined)), INSTALLABLE);
 const placed = (of: Profile, nodes: readonly ClusterNode[], replicas: readonly Replica[] = []): Decision =>
-  place(askOf(of, nodes, INSTALLABLE), nodeViews(nodes, replicas), DEFAULT_POLICY);
+  place(asked(of, nodes), nodeViews(nodes, replicas), DEFAULT_POLICY);
 
 const where = (decision: Decision): string => (decision.kind === "placed" ? decision.placement.node : "nowhere");
 const reasons = (decision: Decision): readonly string[] =>
@@ -164,7 +167,7 @@ describe("place: which GPUs and how much", () => {
       name: "left open, size known: the estimate",
       of: smol,
       on: node("a", { ...held(smol, 10 * GiB), gpus: [gpu("g0")] }),
-      want: { gpus: ["g0"], gpuMemory: 12.5 * GiB, memory: GiB },
+      want: { gpus: ["g0"], gpuMemory: 12.5 * GiB, memory: 1174 * MiB },
     },
     {
       name: "left open, size unknown: a whole one",
@@ -220,7 +223,7 @@ describe("place: which GPUs and how much", () => {
 
   test("B132 two at once: the second sees what the first was given", () => {
     const nodes = [node("a", { gpus: [gpu("g0")] })];
-    const ask = askOf(needs(1, 16_000 * MiB), nodes, INSTALLABLE);
+    const ask = asked(needs(1, 16_000 * MiB), nodes);
     const pending = ["r1", "r2"].map((id) => ({ id: replicaId(id), ask }));
     const decisions = [...placeAll(pending, nodeViews(nodes, []), DEFAULT_POLICY).values()];
     expect(decisions.map(({ kind }) => kind)).toEqual(["placed", "unplaceable"]);
@@ -286,10 +289,10 @@ const anyProfile = fc
 test("whatever is asked of whatever nodes: nothing is given twice, and every no has its reasons", () => {
   const cluster = fc.uniqueArray(anyNode, { selector: ({ id }) => id, minLength: 1, maxLength: 5 });
   fc.assert(
-    fc.property(cluster, fc.array(anyProfile, { maxLength: 12 }), (nodes, asked) => {
-      const pending = asked.map((of, index) => ({
+    fc.property(cluster, fc.array(anyProfile, { maxLength: 12 }), (nodes, profiles) => {
+      const pending = profiles.map((of, index) => ({
         id: replicaId(`r${String(index)}`),
-        ask: askOf(of, nodes, INSTALLABLE),
+        ask: asked(of, nodes),
       }));
       const decisions = placeAll(pending, nodeViews(nodes, []), DEFAULT_POLICY);
       expect(placeAll(pending, nodeViews(nodes.toReversed(), []), DEFAULT_POLICY)).toEqual(decisions);

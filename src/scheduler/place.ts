@@ -36,7 +36,7 @@ function firstRejection(view: NodeView, ask: Ask, filters: readonly Filter[]): R
   return undefined;
 }
 
-const weightedScore = (view: NodeView, ask: Ask, scorers: readonly Scorer[]): number =>
+export const weightedScore = (view: NodeView, ask: Ask, scorers: readonly Scorer[]): number =>
   scorers.reduce((sum, scorer) => sum + scorer.weight * Math.min(1, Math.max(0, scorer.score(view, ask))), 0);
 
 export interface PendingAsk {

@@ -1,11 +1,14 @@
 import type { Ask } from "./ask.ts";
 import type { NodeView } from "./node-view.ts";
+import type { Remedy } from "./remedy.ts";
 
 export interface Filter {
   readonly name: string;
   readonly doc: string;
   /** Undefined for "fits", or why the node does not, as the end of "NODE …", in words that a user can act on. */
   check(view: NodeView, ask: Ask): string | undefined;
+  /** Asked only after a no: changes of which any one would be enough for this rule, the smallest first. */
+  remedies(view: NodeView, ask: Ask): readonly Remedy[];
 }
 
 export interface Scorer {

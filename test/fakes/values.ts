@@ -1,5 +1,6 @@
 import { bytes, gpuUuid, millis, nodeId, profileName, replicaId } from "../../src/core/ids.ts";
 import type { ClusterNode, Gpu, Inventory } from "../../src/core/node.ts";
+import type { ModelFacts } from "../../src/core/model-facts.ts";
 import { type Profile, specHash } from "../../src/core/profile.ts";
 import type { Replica, ReplicaState } from "../../src/core/replica-state.ts";
 
@@ -102,3 +103,22 @@ export const replica = (
     ...rest,
   };
 };
+
+/** Of Llama 3.1 8B: 128 KiB a token in f16. */
+export const facts = (more: Partial<ModelFacts> = {}): ModelFacts => ({
+  format: "gguf",
+  architecture: "llama",
+  layers: 32,
+  heads: 32,
+  kvHeads: [8],
+  keyLength: 128,
+  valueLength: 128,
+  latent: undefined,
+  embedding: 4096,
+  slidingWindow: undefined,
+  slidingLayers: 0,
+  contextLength: 131_072,
+  vocabulary: 128_256,
+  experts: undefined,
+  ...more,
+});

@@ -8,4 +8,5 @@ export const engine: Filter = {
     if (engines.some((name) => present.includes(name) || installable.includes(name))) return undefined;
     return `has no ${engines.join(" or ")}, and server.yaml names none to install (engines:)`;
   },
+  remedies: (_, { engines }) => [{ kind: "offer-engine", engines }],
 };

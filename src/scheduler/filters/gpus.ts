@@ -1,7 +1,9 @@
 import { formatBytes } from "../../core/format.ts";
-import type { GpuAsk } from "../ask.ts";
-import { gpusFor, isFitting } from "../fit.ts";
-import type { GpuView } from "../node-view.ts";
+import { bytes } from "../../core/ids.ts";
+import type { Ask, GpuShare } from "../ask.ts";
+import { emptiest, gpusFor, isFitting } from "../fit.ts";
+import type { GpuView, NodeView } from "../node-view.ts";
+import type { Remedy } from "../remedy.ts";
 import type { Filter } from "../rules.ts";
 
 export const gpus: Filter = {
@@ -9,22 +11,51 @@ export const gpus: Filter = {
   doc: "Enough healthy GPUs have enough memory that is neither booked nor in use by other programs.",
   check(view, ask) {
     if (gpusFor(view, ask) !== undefined) return undefined;
-    const { count, memory } = ask.gpus;
+    // Whoever must have GPUs names their number, so there is one way only.
+    const [{ count, memory }] = ask.gpus.choices;
     const each = memory === "whole" ? "to itself" : `with ${formatBytes(memory)} free`;
     const needs = `needs ${String(count)} ${count === 1 ? "GPU" : "GPUs"} ${each}`;
     if (view.gpus.length === 0) return `${needs}, has none`;
-    const short = view.gpus.filter((gpu) => !isFitting(gpu, ask.gpus));
+    const short = view.gpus.filter((gpu) => !isFitting(gpu, memory));
     const has = `has ${String(view.gpus.length - short.length)} of ${String(view.gpus.length)}`;
-    const reasons = short.map((gpu) => whyNot(gpu, ask.gpus));
+    const reasons = short.map((gpu) => whyNot(gpu, memory));
     return reasons.length === 0 ? `${needs}, ${has}` : `${needs}, ${has}: ${reasons.join("; ")}`;
   },
+  remedies: (view, ask) => [freeGpus(view, ask), ...lessMemory(view, ask)],
 };
 
-function whyNot({ gpu, booked, free }: GpuView, { memory }: GpuAsk): string {
+function whyNot({ gpu, booked, free }: GpuView, memory: GpuShare["memory"]): string {
   const name = `GPU ${String(gpu.index)} (${gpu.name})`;
   if (gpu.problem !== undefined) return `${name}: ${gpu.problem}`;
   if (memory === "whole" && booked > 0) return `${name} runs another replica`;
   const used = gpu.memoryTotal - gpu.memoryFree;
   const by = used > booked ? `${formatBytes(used)} in use` : `${formatBytes(booked)} booked`;
   return `${name} can give ${formatBytes(free)} of ${formatBytes(gpu.memoryTotal)}, ${by}`;
+}
+
+/** The GPUs that are nearest to being enough; where none could ever be, more of them. */
+function freeGpus(view: NodeView, { gpus: { choices } }: Ask): Remedy {
+  const [{ count, memory }] = choices;
+  const fitting = view.gpus.filter((gpu) => isFitting(gpu, memory)).length;
+  const candidates = view.gpus
+    .filter((gpu) => !isFitting(gpu, memory) && couldGive(gpu, memory))
+    .toSorted(emptiest)
+    .slice(0, count - fitting)
+    .map(({ gpu: { uuid, index, memoryTotal }, free }) => ({
+      ...{ uuid, index },
+      bytes: bytes((memory === "whole" ? memoryTotal : memory) - free),
+    }));
+  return { kind: "free-gpus", gpus: candidates, more: count - fitting - candidates.length, memory };
+}
+
+/** A unified GPU gives what the host has, which the rule for memory asks for. */
+const couldGive = ({ gpu }: GpuView, memory: GpuShare["memory"]): boolean =>
+  gpu.problem === undefined && !gpu.unified && (memory === "whole" || gpu.memoryTotal >= memory);
+
+function lessMemory(view: NodeView, { gpus: { choices }, isNamed }: Ask): readonly Remedy[] {
+  const [{ count }] = choices;
+  if (!isNamed.gpuMemory) return [];
+  const healthy = view.gpus.filter(({ gpu }) => gpu.problem === undefined).toSorted(emptiest);
+  const least = healthy[count - 1]?.free ?? 0;
+  return least > 0 ? [{ kind: "name-gpu-memory", bytes: bytes(least) }] : [];
 }

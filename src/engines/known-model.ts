@@ -1,0 +1,49 @@
+import { type Bytes, bytes } from "../core/ids.ts";
+import type { ModelNeeds } from "../core/memory-estimate.ts";
+import type { ModelFacts } from "../core/model-facts.ts";
+import type { ClusterNode } from "../core/node.ts";
+import type { Profile } from "../core/profile.ts";
+import { likelyEngine } from "./list.ts";
+import { type KnownModel, modelNeeds } from "./weights/needs.ts";
+
+/** What was found out by asking a model's source, without fetching the model. */
+export interface LookedModel {
+  readonly source: string;
+  readonly facts: ModelFacts | undefined;
+  /** Of the files that would be fetched; undefined: the source did not say. */
+  readonly weights: Bytes | undefined;
+  /** Why there is less than everything, in words; "" when there is not. */
+  readonly problem: string;
+}
+
+/** What is known of a model: by the nodes that have it, else by its source, else nothing. */
+export function knownModel(source: string, nodes: readonly ClusterNode[], looked: LookedModel | undefined): KnownModel {
+  const held = nodes.flatMap(({ id, inventory }) =>
+    inventory.weights.filter((model) => model.source === source && model.bytes > 0).map((model) => ({ id, ...model })),
+  );
+  const best = held.find(({ facts }) => facts !== undefined) ?? held[0];
+  if (best !== undefined) {
+    // The largest where they differ: one of them may lack a projector.
+    const weights = bytes(Math.max(...held.map((model) => model.bytes)));
+    const what = best.facts === undefined ? "from the files on" : "from the model's header on";
+    return { facts: best.facts, weights, origin: `${what} node ${best.id}` };
+  }
+  if (looked === undefined) return { facts: undefined, weights: undefined, origin: NOBODY };
+  const { facts, weights, problem } = looked;
+  if (facts !== undefined && weights !== undefined)
+    return { facts, weights, origin: "from the model's header at its source" };
+  const why = problem === "" ? "" : ` (${problem})`;
+  return { facts, weights, origin: weights === undefined ? `${NOBODY}${why}` : `from the source's listing${why}` };
+}
+
+const NOBODY = "no node holds the model yet and its source has not said how large it is";
+
+/** What the profile's replicas take with a context of so many tokens; undefined: the model's own. */
+export function needsAt(profile: Profile, known: KnownModel): (context: number | undefined) => ModelNeeds {
+  const engine = likelyEngine(profile.engine, known.facts?.format);
+  return (context) => {
+    const { args, env } = profile;
+    const asked = context === undefined ? { args, env } : { args, env, context };
+    return modelNeeds(profile, known, engine.memoryRules(asked));
+  };
+}

@@ -1,0 +1,39 @@
+import type { NodeId } from "../core/ids.ts";
+import type { Ask } from "./ask.ts";
+import { byNodeId, type NodeView } from "./node-view.ts";
+import { weightedScore } from "./place.ts";
+import { type Remedy, remedyInWords } from "./remedy.ts";
+import type { PlacementPolicy } from "./rules.ts";
+
+/** One rule's no, with what would make it a yes. */
+export interface Refusal {
+  /** The rule that said no. */
+  readonly filter: string;
+  readonly reason: string;
+  /** Any one of them is enough for this rule; the smallest first. Empty: nothing that is known of would do. */
+  readonly remedies: readonly Remedy[];
+}
+
+/** What a node says to an ask. */
+export interface NodeAnswer {
+  readonly node: NodeId;
+  /** Every rule that says no. Empty: the node would take it. */
+  readonly refusals: readonly Refusal[];
+  /** Of a node that would take it; the highest gets it. */
+  readonly score: number | undefined;
+}
+
+/** Every rule's answer for every node: unlike placing, which is content with the first no. */
+export function explain(ask: Ask, views: readonly NodeView[], policy: PlacementPolicy): readonly NodeAnswer[] {
+  return views.toSorted(byNodeId).map((view) => {
+    const refusals = policy.filters.flatMap((filter): readonly Refusal[] => {
+      const reason = filter.check(view, ask);
+      return reason === undefined ? [] : [{ filter: filter.name, reason, remedies: filter.remedies(view, ask) }];
+    });
+    const score = refusals.length === 0 ? weightedScore(view, ask, policy.scorers) : undefined;
+    return { node: view.node.id, refusals, score };
+  });
+}
+
+/** "uncordon it", "give it the label rack=r12, or drop rack from node_selector"; "" when nothing would do. */
+export const changeInWords = ({ remedies }: Refusal): string => remedies.map(remedyInWords).join(", or ");
