@@ -12,6 +12,8 @@ export const CONNECTION_OPTIONS: readonly OptionSpec[] = [
   { flags: "--token <token>", doc: "the admin token (else LLMGW_TOKEN, else the context)" },
   { flags: "--token-file <file>", doc: "a file that holds the admin token, so that it is not in the process list" },
   { flags: "--ca <file>", doc: "trust this certificate authority (else LLMGW_CA, else the context)" },
+  { flags: "--cert <file>", doc: "show this certificate with the admin role, in place of a token" },
+  { flags: "--key <file>", doc: "the private key of that certificate" },
   { flags: "--context <name>", doc: "use this control plane of the context file instead of its current one" },
 ];
 

@@ -36,7 +36,7 @@ export class FollowedTls {
   /** The error holds every problem, each a whole sentence. */
   static async open(following: Following): Promise<Result<FollowedTls, readonly string[]>> {
     const stamps = await stampsOf(following.files);
-    const read = await readTlsFiles(following.files, following.where);
+    const read = await readTlsFiles(following.files, `${following.where}.`);
     if (!read.ok) return read;
     const followed = new FollowedTls(following, read.value, stamps);
     followed.#warn();
@@ -63,7 +63,7 @@ export class FollowedTls {
     const { files, where, logger } = this.#following;
     this.#applied = await stampsOf(files);
     this.#seen = this.#applied;
-    const read = await readTlsFiles(files, where);
+    const read = await readTlsFiles(files, `${where}.`);
     if (!read.ok) {
       logger.error(`new certificates cannot be used, the ones before stay in force:\n${read.error.join("\n")}`);
       return;
@@ -78,9 +78,10 @@ export class FollowedTls {
       logger.error(`${where}.crl: ${files.crl ?? ""} is gone; what it revoked stays revoked until a restart`);
     }
     const next = isListGone ? { ...texts, revoked: this.#current.revoked, crl: this.#current.crl } : texts;
-    if (isSame(next, this.#current)) return;
+    const changed = PARTS.filter((part) => next[part] !== this.#current[part]);
+    if (changed.length === 0) return;
     this.#current = next;
-    logger.info(`${where}: new certificates are in force`);
+    logger.info(`${where}: what is new is in force: ${changed.join(", ")}`);
     this.#warn();
     for (const listener of this.#listeners) listener(next);
   }
@@ -109,8 +110,7 @@ export class FollowedTls {
   }
 }
 
-const isSame = (one: TlsTexts, two: TlsTexts): boolean =>
-  (["ca", "cert", "key", "crl"] as const).every((part) => one[part] === two[part]);
+const PARTS = ["ca", "cert", "key", "crl"] as const;
 
 async function stampsOf({ ca, cert, key, crl }: TlsFiles): Promise<string> {
   const paths = [ca, cert, key, crl].filter((path) => path !== undefined);

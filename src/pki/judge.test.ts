@@ -147,8 +147,8 @@ describe("a node's certificate passes", () => {
 
   test("with two authorities in force, of either", async () => {
     const trust = { authorities: [other.certificate, ours.certificate], revoked: new Set<string>() };
-    for (const { leaf } of [ours, other]) {
-      expect(judgeNode("node-a", judging([(await leaf("node-a")).parsed], { trust })).ok).toBe(true);
+    for (const maker of [ours, other]) {
+      expect(judgeNode("node-a", judging([(await maker.leaf("node-a")).parsed], { trust })).ok).toBe(true);
     }
   });
 });

@@ -30,20 +30,23 @@ export interface TlsTexts {
   readonly crl: string | undefined;
 }
 
-/** Reads the files and checks each, and one against the other. The errors are whole sentences, all of them at once. */
-export async function readTlsFiles(files: TlsFiles, where: string): Promise<Result<TlsTexts, readonly string[]>> {
-  const ca = files.ca === undefined ? NO_AUTHORITIES : await readOne(files.ca, `${where}.ca`, readAuthorities);
-  const cert = await readOne(files.cert, `${where}.cert`, readChain);
-  const key = await readOne(files.key, `${where}.key`, readKey);
-  const revoked = await revocationsIn(files.crl, ca.ok ? ca.value.value : undefined, `${where}.crl`);
+/**
+ * Reads the files and checks each, and one against the other. The errors are whole sentences, all of them at once; a file is
+ * called by its key with `prefix` in front, such as "tls." or "--".
+ */
+export async function readTlsFiles(files: TlsFiles, prefix: string): Promise<Result<TlsTexts, readonly string[]>> {
+  const ca = files.ca === undefined ? NO_AUTHORITIES : await readOne(files.ca, `${prefix}ca`, readAuthorities);
+  const cert = await readOne(files.cert, `${prefix}cert`, readChain);
+  const key = await readOne(files.key, `${prefix}key`, readKey);
+  const revoked = await revocationsIn(files.crl, ca.ok ? ca.value.value : undefined, `${prefix}crl`);
   const problems = [
     ...[ca, cert, key, revoked].flatMap((read) => (read.ok ? [] : [read.error])),
-    ...(await rightsProblems(files.key, `${where}.key`)),
+    ...(await rightsProblems(files.key, `${prefix}key`)),
   ];
   if (!ca.ok || !cert.ok || !key.ok || !revoked.ok) return err(problems);
   const certificate = cert.value.value[0];
   if (!certificate.checkPrivateKey(key.value.value)) {
-    problems.push(`${where}.key: ${files.key} does not belong to the certificate in ${files.cert}`);
+    problems.push(`${prefix}key: ${files.key} does not belong to the certificate in ${files.cert}`);
   }
   if (problems.length > 0) return err(problems);
   const texts = { ca: ca.value.text, cert: cert.value.text, key: key.value.text };

@@ -20,7 +20,7 @@ const encrypted = (type: "pkcs8" | "sec1"): string =>
     format: "pem",
     cipher: "aes-256-cbc",
     passphrase: "x",
-  }) as string;
+  });
 
 describe("certificates", () => {
   test.each<{ readonly name: string; readonly text: () => string; readonly why: RegExp }>([

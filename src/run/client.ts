@@ -11,6 +11,8 @@ export interface AdminTarget {
   readonly token: string | undefined;
   /** The authority to trust, in PEM. Without one: those that Node and the system trust. */
   readonly ca: string | undefined;
+  /** Shown to the control plane, in PEM: one with the admin role stands for the token. */
+  readonly certificate?: { readonly cert: string; readonly key: string };
   /** For calls that answer once; left out: {@link CALL_TIMEOUT_MS}. */
   readonly timeoutMs?: number;
 }
@@ -29,7 +31,7 @@ const CALL_TIMEOUT_MS = 30_000;
 /** The admin API over one HTTP/2 connection, opened with the first call. Streams have no deadline: pass `timeoutMs: 0`. */
 export function connectAdmin(target: AdminTarget, watch?: CallWatcher): AdminConnection {
   const secure = target.server.startsWith("https:");
-  const tls = !secure ? {} : { ca: target.ca ?? [...trustedCertificates(process.env)] };
+  const tls = !secure ? {} : { ca: target.ca ?? [...trustedCertificates(process.env)], ...target.certificate };
   const session = new Http2SessionManager(target.server, undefined, tls);
   const transport = createConnectTransport({
     httpVersion: "2",

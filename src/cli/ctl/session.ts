@@ -1,8 +1,11 @@
 import { ConnectError } from "@connectrpc/connect";
 import { type ErrorCode, LlmgwError, messageOf } from "../../core/errors.ts";
+import { systemClock } from "../../platform/clock.ts";
 import { readTextIfThere } from "../../platform/files.ts";
 import { createLogger } from "../../platform/logger.ts";
-import { type AdminClient, type CallWatcher, connectAdmin } from "../../run/client.ts";
+import { type AdminClient, type AdminTarget, type CallWatcher, connectAdmin } from "../../run/client.ts";
+import { readTlsFiles } from "../../pki/material.ts";
+import { troubleWithServer } from "../../pki/tls-words.ts";
 import { readContextFile } from "../../run/context-file.ts";
 import { contextFilePath } from "../../run/paths.ts";
 import type { Call, Flags } from "../command.ts";
@@ -24,7 +27,8 @@ export async function withSession(call: Call, work: (session: Session) => Promis
   const connection = await connectionFor(call.flags, call.io);
   const ca = connection.caFile === undefined ? undefined : await readWhole(connection.caFile, "certificate authority");
   const { server, token } = connection;
-  const admin = connectAdmin({ server, token, ca }, await callLog(call));
+  const certificate = await ownCertificate(call.flags);
+  const admin = connectAdmin({ server, token, ca, ...certificate }, await callLog(call));
   try {
     return await work({ client: admin.client, connection, ca });
   } catch (error) {
@@ -40,6 +44,18 @@ export async function connectionFor(flags: Flags, io: Io): Promise<Connection> {
   const tokenFile = flags.text("token-file");
   const tokenFromFile = tokenFile === undefined ? undefined : (await readWhole(tokenFile, "admin token")).trim();
   return resolveConnection({ flags, env: io.env, contexts, contextPath, tokenFromFile });
+}
+
+/** Of an operator who has one. */
+async function ownCertificate(flags: Flags): Promise<Pick<AdminTarget, "certificate">> {
+  const [cert, key] = [flags.text("cert"), flags.text("key")];
+  if (cert === undefined && key === undefined) return {};
+  if (cert === undefined || key === undefined) {
+    throw new LlmgwError("BAD_REQUEST", "--cert and --key go together: a certificate is nothing without its key.");
+  }
+  const read = await readTlsFiles({ cert, key }, "--");
+  if (!read.ok) throw new LlmgwError("BAD_REQUEST", `${read.error.join("\n")}.`);
+  return { certificate: read.value };
 }
 
 async function readWhole(path: string, what: string): Promise<string> {
@@ -63,9 +79,10 @@ function explained(error: unknown, connection: Connection): unknown {
   if (!(error instanceof ConnectError)) return error;
   const failure = failureOf(error);
   const { server, from, token } = connection;
+  const tls = troubleWithServer(error, systemClock.now());
   const place = `The control plane at ${server} (${from})`;
   const sentences: Partial<Record<ErrorCode, string>> = {
-    UNREACHABLE: `${place} cannot be reached: ${failure.message}. Is it running?`,
+    UNREACHABLE: `${place} cannot be reached: ${tls ?? `${failure.message}. Is it running?`}`,
     UNAUTHENTICATED: `${place} ${token === undefined ? "wants an admin token and none was given" : "refused the admin token"}: give --token-file or LLMGW_TOKEN. The token is in the file admin-token of its data folder.`,
     WAIT_TIMEOUT: `${place} did not answer in time.`,
   };
