@@ -2,7 +2,7 @@ import { messageOf } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
 
-export const ROLES = ["node", "admin", "server"] as const;
+const ROLES = ["node", "admin", "server"] as const;
 export type Role = (typeof ROLES)[number];
 
 /** What is remembered of a certificate that was issued, whatever becomes of its file. */

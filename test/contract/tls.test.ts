@@ -134,3 +134,24 @@ test.each([
   const started = startServer({ config, dataDir: join(folder, "other"), logger: silentLogger });
   await expect(started).rejects.toThrow(want);
 });
+
+test.each([
+  { listen: "0.0.0.0:0", warnings: 1 },
+  { listen: "127.0.0.1:0", warnings: 0 },
+])("plain http on $listen is warned of $warnings times", async ({ listen, warnings }) => {
+  const said: string[] = [];
+  const keep = (words: string) => void said.push(words);
+  const logger = Object.assign(Object.create(silentLogger) as typeof silentLogger, { warn: keep });
+  const parsed = parseServerConfig({
+    text: `listen: "${listen}"\nrouter: { listen: "" }`,
+    file: "x",
+    env: {},
+    readSecret: () => ({ ok: false, error: "" }),
+  });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.error));
+  const plain = await startServer({ config: parsed.value, dataDir: join(folder, listen), logger });
+  await plain.stop();
+  expect(said.filter((words) => /speaks plain http: .* `llmgw ctl cert` makes certificates/.test(words))).toHaveLength(
+    warnings,
+  );
+});
