@@ -4,6 +4,7 @@ import type { Millis } from "../core/ids.ts";
 import type { Ending } from "./account.ts";
 import { BodyWatch } from "./body-watch.ts";
 import { type StreamEnd, StreamWatch } from "./stream-watch.ts";
+import { UsageFilter } from "./usage-filter.ts";
 import type { Usage } from "./usage.ts";
 
 /**
@@ -17,6 +18,8 @@ export interface RelayHead {
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly isStream: boolean;
+  /** The stream holds an event of counts that the client did not ask for. */
+  readonly hidesUsage: boolean;
 }
 
 /** An engine's answer on its way to the client: the engine's bytes, and on event streams a line of our own between events. */
@@ -25,6 +28,7 @@ export class Relay {
   readonly #head: RelayHead;
   readonly #stream: StreamWatch | undefined;
   readonly #body: BodyWatch | undefined;
+  readonly #filter: UsageFilter | undefined;
   bytesOut = 0;
   firstTokenAt: Millis | undefined;
   /** When bytes last went to the client. */
@@ -34,6 +38,7 @@ export class Relay {
     this.#res = res;
     this.#head = head;
     this.sentAt = now;
+    if (head.isStream && head.hidesUsage) this.#filter = new UsageFilter();
     if (head.isStream) this.#stream = new StreamWatch();
     else this.#body = new BodyWatch();
   }
@@ -51,21 +56,25 @@ export class Relay {
   write(chunk: Buffer, now: Millis): boolean {
     this.#begin();
     this.#saw(chunk, now);
-    return this.#res.write(chunk);
+    const kept = this.#filter === undefined ? chunk : this.#filter.push(chunk);
+    if (kept === undefined) return true;
+    this.bytesOut += kept.length;
+    return this.#res.write(kept);
   }
 
   end(last: Buffer | undefined, now: Millis): void {
     this.#begin();
-    if (last === undefined) {
+    if (last !== undefined) this.#saw(last, now);
+    const kept = this.#filter === undefined ? last : this.#filter.finish(last);
+    if (kept === undefined) {
       this.#res.end();
       return;
     }
-    this.#saw(last, now);
-    this.#res.end(last);
+    this.bytesOut += kept.length;
+    this.#res.end(kept);
   }
 
   #saw(chunk: Buffer, now: Millis): void {
-    this.bytesOut += chunk.length;
     this.sentAt = now;
     this.#body?.push(chunk);
     if (this.#stream?.push(chunk) === true) this.firstTokenAt = now;
@@ -79,7 +88,7 @@ export class Relay {
 
   /** Keeps proxies between from taking a silent stream for a dead one. */
   comment(now: Millis): void {
-    if (this.#stream?.isBetweenEvents !== true || this.#res.writableNeedDrain) return;
+    if (this.#stream === undefined || !this.#isBetweenEvents(this.#stream) || this.#res.writableNeedDrain) return;
     this.sentAt = now;
     this.#res.write(COMMENT);
   }
@@ -90,7 +99,12 @@ export class Relay {
    */
   breakOff(errorEvent: string): void {
     if (this.#stream === undefined) this.#res.destroy();
-    else this.#res.end(this.#stream.isBetweenEvents ? errorEvent : `\n\n${errorEvent}`);
+    else this.#res.end(this.#isBetweenEvents(this.#stream) ? errorEvent : `\n\n${errorEvent}`);
+  }
+
+  /** Nothing of an event is with the client that is not whole. */
+  #isBetweenEvents(stream: StreamWatch): boolean {
+    return this.#filter === undefined ? stream.isBetweenEvents : this.#filter.isBetweenEvents;
   }
 
   usage(): Usage | undefined {

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../core/result.ts";
+import { type BodySpans, isSpanKey, SpanRecorder } from "./body-spans.ts";
 import { NUMBER_ENDS, numberStart, type NumberState, numberStep } from "./json-number.ts";
 
 /** What routing needs of a request body. When a key comes twice the last one counts, as for every JSON parser we route to. */
@@ -33,7 +34,7 @@ const COMMA = 0x2c;
 
 type Expect = "value" | "valueOrEnd" | "keyOrEnd" | "key" | "colon" | "next" | "nothing";
 /** What the string being read is for. */
-type StringUse = "key" | "model" | "skip";
+type StringUse = "key" | "field" | "skip";
 type Token =
   | { readonly kind: "none" }
   | { readonly kind: "string" }
@@ -74,7 +75,10 @@ export class BodyScanner {
 
   /** The key in force at depth 1, and at depth 2 inside stream_options; "" for those that do not matter. */
   #key = "";
+  /** The key of the value at depth 1 that is open. */
+  #outer = "";
   #inStreamOptions = false;
+  readonly #recorder = new SpanRecorder();
   #model: ModelField = { kind: "missing" };
   #stream = false;
   #includeUsage = false;
@@ -106,6 +110,11 @@ export class BodyScanner {
     if (this.#expect === "value" && this.#offset === 0) return err("the body is empty");
     if (this.#expect !== "nothing" || this.#token.kind !== "none") return err("the JSON ends too early");
     return ok({ model: this.#model, stream: this.#stream, includeUsage: this.#includeUsage });
+  }
+
+  /** Where things stand; to be asked after a `finish` that was well. */
+  spans(): BodySpans {
+    return this.#recorder.spans();
   }
 
   #fail(problem: string, at: number): number {
@@ -155,6 +164,7 @@ export class BodyScanner {
 
   #startKey(byte: number, at: number): number {
     if (byte !== QUOTE) return this.#fail("a key is missing", at);
+    if (this.#inStreamOptions && this.#depth === 2) this.#recorder.option();
     return this.#startString(this.#isWatched() ? "key" : "skip", at);
   }
 
@@ -169,8 +179,8 @@ export class BodyScanner {
   #startValue(byte: number, at: number): number {
     if (this.#depth === 0 && byte !== OPEN_OBJECT) return this.#fail("the JSON is not an object", at);
     const isOurs = this.#key !== "" && this.#isWatched();
-    if (isOurs) this.#forget();
-    if (byte === QUOTE) return this.#startString(isOurs && this.#key === "model" ? "model" : "skip", at);
+    if (isOurs) this.#forget(this.#offset + at);
+    if (byte === QUOTE) return this.#startString(isOurs && TEXT_KEYS.has(this.#key) ? "field" : "skip", at);
     if (byte === OPEN_OBJECT || byte === OPEN_LIST) return this.#open(byte === OPEN_OBJECT, at);
     return this.#startScalar(byte, at);
   }
@@ -185,17 +195,22 @@ export class BodyScanner {
     return at + 1;
   }
 
-  /** A key came again: whatever an earlier one said is void. */
-  #forget(): void {
+  /** A value begins whose key may have come before: whatever an earlier one said is void. */
+  #forget(at: number): void {
     if (this.#key === "model") this.#model = { kind: "unusable" };
     else if (this.#key === "stream") this.#stream = false;
-    else this.#includeUsage = false;
+    else if (this.#key === "include_usage" || this.#key === "stream_options") this.#includeUsage = false;
+    if (this.#key === "include_usage") this.#recorder.includeBegins(at);
+    else this.#recorder.begin(this.#key, at);
   }
 
   #open(isObject: boolean, at: number): number {
     if (this.#depth === DEEPEST_NESTING)
       return this.#fail(`the JSON is nested deeper than ${String(DEEPEST_NESTING)}`, at);
-    if (this.#depth === 1) this.#inStreamOptions = isObject && this.#key === "stream_options";
+    if (this.#depth === 1) {
+      this.#outer = this.#key;
+      this.#inStreamOptions = isObject && this.#key === "stream_options";
+    }
     this.#depth += 1;
     this.#isObject[this.#depth] = isObject ? 1 : 0;
     this.#expect = isObject ? "keyOrEnd" : "valueOrEnd";
@@ -207,15 +222,33 @@ export class BodyScanner {
     const closer = this.#isObject[this.#depth] === 1 ? CLOSE_OBJECT : CLOSE_LIST;
     if (byte !== closer) return this.#fail("a comma or the end of an object or list is missing", at);
     this.#depth -= 1;
-    if (this.#depth === 1) this.#inStreamOptions = false;
-    this.#endValue();
+    if (this.#depth === 1) {
+      this.#inStreamOptions = false;
+      this.#key = this.#outer;
+    } else if (this.#depth === 0) this.#recorder.closed(this.#offset + at);
+    this.#endValue(at + 1, byte === CLOSE_OBJECT);
     return at + 1;
   }
 
-  #endValue(): void {
-    if (this.#depth === 1 || (this.#depth === 2 && this.#inStreamOptions)) this.#key = "";
+  /** `at`: behind the value, in the chunk at hand. */
+  #endValue(at: number, isObject = false): void {
+    if (this.#depth === 1) this.#endOuter(this.#offset + at, isObject);
+    else if (this.#depth === 2) this.#endInner(this.#offset + at);
     this.#token = NONE;
     this.#expect = this.#depth === 0 ? "nothing" : "next";
+  }
+
+  #endOuter(at: number, isObject: boolean): void {
+    if (this.#key !== "") this.#recorder.end(this.#key, at, isObject);
+    this.#key = "";
+    this.#outer = "";
+  }
+
+  #endInner(at: number): void {
+    if (this.#inStreamOptions) {
+      if (this.#key !== "") this.#recorder.includeEnds(at);
+      this.#key = "";
+    } else if (this.#outer !== "" && this.#isObject[2] === 0) this.#recorder.element(this.#outer, at);
   }
 
   #inNumber(chunk: Buffer, from: number): number {
@@ -226,7 +259,7 @@ export class BodyScanner {
         continue;
       }
       if (!NUMBER_ENDS.has(this.#number)) return this.#fail("a number is malformed", at);
-      this.#endValue();
+      this.#endValue(at);
       return at;
     }
     return chunk.length;
@@ -239,7 +272,7 @@ export class BodyScanner {
     }
     if (this.#literalAt < word.length) return at;
     if (word === "true") this.#sayYes();
-    this.#endValue();
+    this.#endValue(at);
     return at;
   }
 
@@ -254,7 +287,7 @@ export class BodyScanner {
       if (this.#use !== "skip") this.#keep(chunk.subarray(from));
       return end;
     }
-    if (this.#use === "skip") this.#endString();
+    if (this.#use === "skip") this.#endString(end + 1);
     else this.#endCapture(chunk, from, end);
     return end + 1;
   }
@@ -291,11 +324,11 @@ export class BodyScanner {
     if (this.#keptBytes <= LONGEST_CAPTURE) this.#kept.push(Buffer.from(part));
   }
 
-  #endString(): void {
+  #endString(at: number): void {
     if (this.#expect === "key" || this.#expect === "keyOrEnd") {
       this.#token = NONE;
       this.#expect = "colon";
-    } else this.#endValue();
+    } else this.#endValue(at);
   }
 
   #endCapture(chunk: Buffer, from: number, end: number): void {
@@ -305,8 +338,9 @@ export class BodyScanner {
       return;
     }
     if (this.#use === "key") this.#key = this.#keyThatMatters(text);
+    else if (this.#key !== "model") this.#recorder.text(this.#key, text);
     else if (text !== "") this.#model = { kind: "name", name: text };
-    this.#endString();
+    this.#endString(end + 1);
   }
 
   #keptText(rest: Buffer): string | undefined {
@@ -318,9 +352,13 @@ export class BodyScanner {
 
   #keyThatMatters(text: string): string {
     if (this.#depth === 2) return text === "include_usage" ? text : "";
-    return text === "model" || text === "stream" || text === "stream_options" ? text : "";
+    return ROUTING_KEYS.has(text) || isSpanKey(text) ? text : "";
   }
 }
+
+const ROUTING_KEYS: ReadonlySet<string> = new Set(["model", "stream", "stream_options"]);
+/** Those of which the text counts, not only the place. */
+const TEXT_KEYS: ReadonlySet<string> = new Set(["model", "prompt_cache_key", "user"]);
 
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 

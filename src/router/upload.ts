@@ -3,6 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompre
 import { formatBytes } from "../core/format.ts";
 import type { Bytes } from "../core/ids.ts";
 import type { Refusal } from "./error-body.ts";
+import type { BodySpans } from "./body-spans.ts";
 import { BodyScanner, type RoutingFields } from "./scan-body.ts";
 
 /** A request's body, whole. The pieces are as they came: nothing large is joined. */
@@ -10,6 +11,7 @@ export interface Upload {
   readonly chunks: readonly Buffer[];
   readonly bytes: number;
   readonly fields: RoutingFields;
+  readonly spans: BodySpans;
 }
 
 export interface UploadListener {
@@ -110,7 +112,7 @@ class Receiver {
       return;
     }
     this.isOver = true;
-    this.#listener.onUpload({ chunks: this.#chunks, bytes: this.#bytes, fields: fields.value });
+    this.#listener.onUpload({ chunks: this.#chunks, bytes: this.#bytes, fields: fields.value, spans: this.#scanner.spans() });
   }
 
   refuseSize(): void {

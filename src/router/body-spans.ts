@@ -1,0 +1,129 @@
+/** A range of a body's bytes: from its first to the one after its last. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where in a body things stand that routing looks at or writes to. Offsets are from the body's first byte. */
+export interface BodySpans {
+  /** What an engine reads before any message: tools, system prompt, instructions. In the body's order. */
+  readonly head: readonly Span[];
+  /** The whole of `messages`, `prompt` or `input`. */
+  readonly turns: Span | undefined;
+  /** Where the first and the last few elements of that list end, rising; empty when it is no list. */
+  readonly turnEnds: readonly number[];
+  /** `prompt_cache_key`: whoever sends it says which requests belong together. "" for none. */
+  readonly cacheKey: string;
+  /** `user`; "" for none. */
+  readonly user: string;
+  readonly streamOptions: StreamOptionsSpan | undefined;
+  /** The closing brace of the whole. */
+  readonly close: number;
+}
+
+export interface StreamOptionsSpan extends Span {
+  readonly isObject: boolean;
+  readonly isEmpty: boolean;
+  /** The value of `include_usage`. */
+  readonly includeUsage: Span | undefined;
+}
+
+const HEAD_KEYS: ReadonlySet<string> = new Set(["tools", "system", "instructions"]);
+const TURN_KEYS: ReadonlySet<string> = new Set(["messages", "prompt", "input"]);
+
+/** Keys whose place in the body matters, beside those of the routing fields. */
+export const isSpanKey = (key: string): boolean =>
+  HEAD_KEYS.has(key) || TURN_KEYS.has(key) || key === "prompt_cache_key" || key === "user";
+
+/** Conversations share their beginning and grow at their end, and a body can have millions of elements: the middle is not kept. */
+const FIRST_ENDS = 4;
+const LAST_ENDS = 8;
+
+/** Notes where values begin and end, as a scanner meets them. What comes twice counts where it came last. */
+export class SpanRecorder {
+  readonly #head = new Map<string, Span>();
+  #start = 0;
+  #turns: Span | undefined;
+  #firstEnds: number[] = [];
+  readonly #lastEnds = new Array<number>(LAST_ENDS).fill(0);
+  #elements = 0;
+  #cacheKey = "";
+  #user = "";
+  #options: StreamOptionsSpan | undefined;
+  #optionsEmpty = true;
+  #includeStart = 0;
+  #include: Span | undefined;
+  #close = 0;
+
+  /** The value of a key of the outermost object begins. */
+  begin(key: string, at: number): void {
+    this.#start = at;
+    if (TURN_KEYS.has(key)) {
+      this.#turns = undefined;
+      this.#firstEnds = [];
+      this.#elements = 0;
+    } else if (key === "stream_options") {
+      this.#options = undefined;
+      this.#optionsEmpty = true;
+      this.#include = undefined;
+    } else if (key === "prompt_cache_key") this.#cacheKey = "";
+    else if (key === "user") this.#user = "";
+  }
+
+  /** That value has ended. */
+  end(key: string, at: number, isObject: boolean): void {
+    const span = { start: this.#start, end: at };
+    if (TURN_KEYS.has(key)) this.#turns = span;
+    else if (HEAD_KEYS.has(key)) {
+      this.#head.delete(key);
+      this.#head.set(key, span);
+    } else if (key === "stream_options") {
+      this.#options = { ...span, isObject, isEmpty: this.#optionsEmpty, includeUsage: this.#include };
+    }
+  }
+
+  /** An element of the list that is the value of `key` has ended. */
+  element(key: string, at: number): void {
+    if (!TURN_KEYS.has(key)) return;
+    if (this.#elements < FIRST_ENDS) this.#firstEnds.push(at);
+    this.#lastEnds[this.#elements % LAST_ENDS] = at;
+    this.#elements += 1;
+  }
+
+  text(key: string, text: string): void {
+    if (key === "prompt_cache_key") this.#cacheKey = text;
+    else if (key === "user") this.#user = text;
+  }
+
+  /** A key inside stream_options begins. */
+  option(): void {
+    this.#optionsEmpty = false;
+  }
+
+  includeBegins(at: number): void {
+    this.#includeStart = at;
+    this.#include = undefined;
+  }
+
+  includeEnds(at: number): void {
+    this.#include = { start: this.#includeStart, end: at };
+  }
+
+  closed(at: number): void {
+    this.#close = at;
+  }
+
+  spans(): BodySpans {
+    const kept = this.#lastEnds.slice(0, Math.min(this.#elements, LAST_ENDS)).toSorted((a, b) => a - b);
+    const known = this.#firstEnds.at(-1) ?? -1;
+    return {
+      head: [...this.#head.values()].toSorted((a, b) => a.start - b.start),
+      turns: this.#turns,
+      turnEnds: [...this.#firstEnds, ...kept.filter((end) => end > known)],
+      cacheKey: this.#cacheKey,
+      user: this.#user,
+      streamOptions: this.#options,
+      close: this.#close,
+    };
+  }
+}
