@@ -20,9 +20,11 @@ import {
   type Gpu as WireGpu,
   GpuSchema,
   type HeldModel as WireHeldModel,
+  HeldModelSchema,
   type Inventory as WireInventory,
   InventorySchema,
 } from "./gen/llmgw/v1/common_pb.js";
+import { factsFromWire, factsToWire } from "./model-facts.ts";
 import { toText, toUint32 } from "./scalar.ts";
 
 const ORIGINS: readonly EngineOrigin[] = ["configured", "path", "opt", "installed"];
@@ -34,7 +36,7 @@ export function inventoryToWire(inventory: Inventory): WireInventory {
     disks: inventory.disks.map((disk) => ({ ...disk })),
     gpus: inventory.gpus.map(gpuToWire),
     engines: inventory.engines.map(engineBuildToWire),
-    weights: inventory.weights.map((held) => ({ ...held })),
+    weights: inventory.weights.map(heldModelToWire),
     fabrics: inventory.fabrics.map(fabricToWire),
     labels: { ...inventory.labels },
     problems: inventory.problems.map(toText),
@@ -64,7 +66,7 @@ export function inventoryFromWire(message: WireInventory): Inventory {
   };
 }
 
-function gpuToWire(gpu: Gpu): WireGpu {
+export function gpuToWire(gpu: Gpu): WireGpu {
   const { numaNode, parent = "", problem = "", ...rest } = gpu;
   return create(GpuSchema, {
     ...rest,
@@ -79,7 +81,7 @@ function gpuToWire(gpu: Gpu): WireGpu {
 const numaToWire = (numaNode: number | undefined): { numaNode?: number } =>
   numaNode === undefined ? {} : { numaNode: toUint32(numaNode) };
 
-function gpuFromWire(message: WireGpu): Gpu {
+export function gpuFromWire(message: WireGpu): Gpu {
   return {
     uuid: gpuUuid(message.uuid),
     index: message.index,
@@ -141,8 +143,13 @@ function engineBuildFromWire({ name, version, origin, path, devices }: WireEngin
   return { name, version, origin: known, path, devices: [...devices] };
 }
 
-const heldModelFromWire = ({ source, path, bytes: size }: WireHeldModel): HeldModel => ({
-  source,
-  path,
-  bytes: bytes(size),
-});
+const heldModelToWire = ({ source, path, bytes: size, facts }: HeldModel): WireHeldModel =>
+  create(HeldModelSchema, {
+    ...{ source, path, bytes: size },
+    ...(facts === undefined ? {} : { facts: factsToWire(facts) }),
+  });
+
+function heldModelFromWire({ source, path, bytes: size, facts: said }: WireHeldModel): HeldModel {
+  const facts = said === undefined ? undefined : factsFromWire(said);
+  return { source, path, bytes: bytes(size), ...(facts === undefined ? {} : { facts }) };
+}

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import type { MemoryEstimate } from "../core/memory-estimate.ts";
 import type { Replica, ReplicaState } from "../core/replica-state.ts";
 import {
   type Rejection,
@@ -7,15 +8,22 @@ import {
   type Replica as WireReplica,
 } from "./gen/llmgw/v1/admin_pb.js";
 import { type Endpoint, EndpointSchema, type Progress } from "./gen/llmgw/v1/common_pb.js";
+import { estimateToWire } from "./model-facts.ts";
 import { progressToWire } from "./progress.ts";
 import { replicaReason } from "./replica-reason.ts";
 import { toText, toTimestamp, toUint32 } from "./scalar.ts";
+
+/** What the replica was estimated to take, and where that is known from, in words. */
+export interface Estimated {
+  readonly estimate: MemoryEstimate;
+  readonly origin: string;
+}
 
 /**
  * A replica as the admin API shows it. Its key is left out, also where the engine has printed it: only routers may know
  * it. `inFlight`: requests that it is working on.
  */
-export function replicaToWire(replica: Replica, inFlight: number): WireReplica {
+export function replicaToWire(replica: Replica, inFlight: number, estimated?: Estimated): WireReplica {
   const { state, placement } = replica;
   const shown = (text: string): string => toText(withoutKey(text, replica.apiKey));
   return create(ReplicaSchema, {
@@ -36,6 +44,9 @@ export function replicaToWire(replica: Replica, inFlight: number): WireReplica {
     engine: state.kind === "ready" ? state.engine : "",
     pid: toUint32(replica.pid),
     inFlight: toUint32(inFlight),
+    ...(estimated === undefined
+      ? {}
+      : { estimate: estimateToWire(estimated.estimate), estimateOrigin: toText(estimated.origin) }),
   });
 }
 

@@ -12,6 +12,7 @@ import { lasting, passing, type WeightFailure } from "./failure.ts";
 import { fetchModel, type FetchOrder } from "./fetch-model.ts";
 import { createRecordBook } from "./folder.ts";
 import { fetchedModels, findHeld } from "./held.ts";
+import { createFactsBook } from "./model-facts.ts";
 import { identityOf, namedFile } from "./identity.ts";
 import { useLocal } from "./local-model.ts";
 import { type Choose, offerOf } from "./offer.ts";
@@ -63,6 +64,7 @@ export function createWeightStore(options: WeightStoreOptions): WeightStore {
   const pins = createPinCheck();
   const semaphore = createSemaphore(DEFAULT_CONCURRENCY);
   const turns = createTurns();
+  const facts = createFactsBook();
 
   const findPlaced = async ({ spec, source, choose }: FetchOrder): Promise<ReadyModel | undefined> => {
     for (const { folder, files } of await placedFolders(source, roots)) {
@@ -102,7 +104,7 @@ export function createWeightStore(options: WeightStoreOptions): WeightStore {
     },
     async held() {
       const placed = await Promise.all(roots.map(placedModels));
-      return unique([...(await fetchedModels(dir, records)), ...placed.flat()]);
+      return await facts.added(unique([...(await fetchedModels(dir, records)), ...placed.flat()]));
     },
     setConcurrency(files) {
       semaphore.setLimit(files);

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Endpoint, Event, Inventory, KeyLimits, Progress } from "./common_pb.js";
+import type { Endpoint, Event, Inventory, KeyLimits, MemoryEstimate, Progress } from "./common_pb.js";
 
 /**
  * Describes the file llmgw/v1/admin.proto.
@@ -398,6 +398,20 @@ export declare type Replica = Message<"llmgw.v1.Replica"> & {
    * @generated from field: uint32 in_flight = 17;
    */
   inFlight: number;
+
+  /**
+   * What it was estimated to take where it is, or would be at the least; the profile's own resources win over it.
+   *
+   * @generated from field: llmgw.v1.MemoryEstimate estimate = 18;
+   */
+  estimate?: MemoryEstimate | undefined;
+
+  /**
+   * Where the estimate comes from, in words.
+   *
+   * @generated from field: string estimate_origin = 19;
+   */
+  estimateOrigin: string;
 };
 
 /**
@@ -893,6 +907,169 @@ export declare type RevokeKeyResponse = Message<"llmgw.v1.RevokeKeyResponse"> & 
 export declare const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse>;
 
 /**
+ * @generated from message llmgw.v1.ExplainRequest
+ */
+export declare type ExplainRequest = Message<"llmgw.v1.ExplainRequest"> & {
+  /**
+   * Of a profile or a replica.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message llmgw.v1.ExplainRequest.
+ * Use `create(ExplainRequestSchema)` to create a new message.
+ */
+export declare const ExplainRequestSchema: GenMessage<ExplainRequest>;
+
+/**
+ * One rule's no to a replica.
+ *
+ * @generated from message llmgw.v1.Refusal
+ */
+export declare type Refusal = Message<"llmgw.v1.Refusal"> & {
+  /**
+   * @generated from field: string rule = 1;
+   */
+  rule: string;
+
+  /**
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Changes of which any one would be enough for this rule, the smallest first. Empty: none is known.
+   *
+   * @generated from field: repeated string changes = 3;
+   */
+  changes: string[];
+};
+
+/**
+ * Describes the message llmgw.v1.Refusal.
+ * Use `create(RefusalSchema)` to create a new message.
+ */
+export declare const RefusalSchema: GenMessage<Refusal>;
+
+/**
+ * @generated from message llmgw.v1.NodeExplanation
+ */
+export declare type NodeExplanation = Message<"llmgw.v1.NodeExplanation"> & {
+  /**
+   * @generated from field: string node = 1;
+   */
+  node: string;
+
+  /**
+   * The replica in question has its place here.
+   *
+   * @generated from field: bool here = 2;
+   */
+  here: boolean;
+
+  /**
+   * Every rule that says no. Empty: the node would take one more.
+   *
+   * @generated from field: repeated llmgw.v1.Refusal refusals = 3;
+   */
+  refusals: Refusal[];
+
+  /**
+   * Of a node that would take it; the highest gets it.
+   *
+   * @generated from field: double score = 4;
+   */
+  score: number;
+};
+
+/**
+ * Describes the message llmgw.v1.NodeExplanation.
+ * Use `create(NodeExplanationSchema)` to create a new message.
+ */
+export declare const NodeExplanationSchema: GenMessage<NodeExplanation>;
+
+/**
+ * @generated from message llmgw.v1.ExplainResponse
+ */
+export declare type ExplainResponse = Message<"llmgw.v1.ExplainResponse"> & {
+  /**
+   * @generated from field: string profile = 1;
+   */
+  profile: string;
+
+  /**
+   * Empty when a profile was asked for.
+   *
+   * @generated from field: string replica = 2;
+   */
+  replica: string;
+
+  /**
+   * Of the replica.
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: string source = 5;
+   */
+  source: string;
+
+  /**
+   * What the estimate is made from: header | size | default
+   *
+   * @generated from field: string basis = 6;
+   */
+  basis: string;
+
+  /**
+   * The same in words.
+   *
+   * @generated from field: string origin = 7;
+   */
+  origin: string;
+
+  /**
+   * @generated from field: llmgw.v1.MemoryEstimate on_cpu = 8;
+   */
+  onCpu?: MemoryEstimate | undefined;
+
+  /**
+   * For each number of GPUs that the model can be split over, the fewest first.
+   *
+   * @generated from field: repeated llmgw.v1.MemoryEstimate on_gpus = 9;
+   */
+  onGpus: MemoryEstimate[];
+
+  /**
+   * Of one token; 0 unknown.
+   *
+   * @generated from field: double kv_per_token = 10;
+   */
+  kvPerToken: number;
+
+  /**
+   * @generated from field: repeated llmgw.v1.NodeExplanation nodes = 11;
+   */
+  nodes: NodeExplanation[];
+};
+
+/**
+ * Describes the message llmgw.v1.ExplainResponse.
+ * Use `create(ExplainResponseSchema)` to create a new message.
+ */
+export declare const ExplainResponseSchema: GenMessage<ExplainResponse>;
+
+/**
  * What operators and the console ask and order. Plain JSON over HTTP works too:
  *   curl -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{}' \
  *     http://127.0.0.1:7443/llmgw.v1.AdminService/ListNodes
@@ -965,6 +1142,16 @@ export declare const AdminService: GenService<{
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
     output: typeof DeleteResponseSchema;
+  },
+  /**
+   * Why a profile's or a replica's place is where it is, or is nowhere: every rule's answer for every node.
+   *
+   * @generated from rpc llmgw.v1.AdminService.Explain
+   */
+  explain: {
+    methodKind: "unary";
+    input: typeof ExplainRequestSchema;
+    output: typeof ExplainResponseSchema;
   },
   /**
    * The engine's own output, live from its node.

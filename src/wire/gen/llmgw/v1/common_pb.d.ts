@@ -317,6 +317,13 @@ export declare type HeldModel = Message<"llmgw.v1.HeldModel"> & {
    * @generated from field: double bytes = 3;
    */
   bytes: number;
+
+  /**
+   * Unset when its header could not be read.
+   *
+   * @generated from field: llmgw.v1.ModelFacts facts = 4;
+   */
+  facts?: ModelFacts | undefined;
 };
 
 /**
@@ -324,6 +331,156 @@ export declare type HeldModel = Message<"llmgw.v1.HeldModel"> & {
  * Use `create(HeldModelSchema)` to create a new message.
  */
 export declare const HeldModelSchema: GenMessage<HeldModel>;
+
+/**
+ * What a model's own header says of its shape. 0 or empty: it does not say.
+ *
+ * @generated from message llmgw.v1.ModelFacts
+ */
+export declare type ModelFacts = Message<"llmgw.v1.ModelFacts"> & {
+  /**
+   * gguf | safetensors
+   *
+   * @generated from field: string format = 1;
+   */
+  format: string;
+
+  /**
+   * @generated from field: string architecture = 2;
+   */
+  architecture: string;
+
+  /**
+   * @generated from field: uint32 layers = 3;
+   */
+  layers: number;
+
+  /**
+   * @generated from field: uint32 heads = 4;
+   */
+  heads: number;
+
+  /**
+   * One number for every layer, or one for each.
+   *
+   * @generated from field: repeated uint32 kv_heads = 5;
+   */
+  kvHeads: number[];
+
+  /**
+   * @generated from field: uint32 key_length = 6;
+   */
+  keyLength: number;
+
+  /**
+   * @generated from field: uint32 value_length = 7;
+   */
+  valueLength: number;
+
+  /**
+   * Elements that a layer keeps of a token where keys and values are compressed into one.
+   *
+   * @generated from field: uint32 latent = 8;
+   */
+  latent: number;
+
+  /**
+   * @generated from field: uint32 embedding = 9;
+   */
+  embedding: number;
+
+  /**
+   * @generated from field: uint32 sliding_window = 10;
+   */
+  slidingWindow: number;
+
+  /**
+   * Layers that look back on the window only.
+   *
+   * @generated from field: uint32 sliding_layers = 11;
+   */
+  slidingLayers: number;
+
+  /**
+   * @generated from field: uint32 context_length = 12;
+   */
+  contextLength: number;
+
+  /**
+   * @generated from field: uint32 vocabulary = 13;
+   */
+  vocabulary: number;
+
+  /**
+   * @generated from field: uint32 experts = 14;
+   */
+  experts: number;
+};
+
+/**
+ * Describes the message llmgw.v1.ModelFacts.
+ * Use `create(ModelFactsSchema)` to create a new message.
+ */
+export declare const ModelFactsSchema: GenMessage<ModelFacts>;
+
+/**
+ * What one replica takes on one node. The total is the sum of weights, cache and overhead.
+ *
+ * @generated from message llmgw.v1.MemoryEstimate
+ */
+export declare type MemoryEstimate = Message<"llmgw.v1.MemoryEstimate"> & {
+  /**
+   * 0: on the CPU.
+   *
+   * @generated from field: uint32 gpus = 1;
+   */
+  gpus: number;
+
+  /**
+   * @generated from field: double weights = 2;
+   */
+  weights: number;
+
+  /**
+   * @generated from field: double kv_cache = 3;
+   */
+  kvCache: number;
+
+  /**
+   * @generated from field: double overhead = 4;
+   */
+  overhead: number;
+
+  /**
+   * @generated from field: double total = 5;
+   */
+  total: number;
+
+  /**
+   * The largest share of one GPU.
+   *
+   * @generated from field: double per_gpu = 6;
+   */
+  perGpu: number;
+
+  /**
+   * @generated from field: double host = 7;
+   */
+  host: number;
+
+  /**
+   * Tokens that the cache has room for; 0 unknown.
+   *
+   * @generated from field: uint32 context = 8;
+   */
+  context: number;
+};
+
+/**
+ * Describes the message llmgw.v1.MemoryEstimate.
+ * Use `create(MemoryEstimateSchema)` to create a new message.
+ */
+export declare const MemoryEstimateSchema: GenMessage<MemoryEstimate>;
 
 /**
  * @generated from message llmgw.v1.Disk
