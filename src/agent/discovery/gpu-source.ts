@@ -1,4 +1,4 @@
-import { millis } from "../../core/ids.ts";
+import type { Millis } from "../../core/ids.ts";
 import type { Gpu } from "../../core/node.ts";
 import { readNvml } from "../../platform/nvml.ts";
 import type { HostMemory } from "./meminfo.ts";
@@ -39,19 +39,14 @@ export const NVML_LIBRARIES = [
   "/run/nvidia/driver/usr/lib64/libnvidia-ml.so.1",
 ];
 
-/** As for nvidia-smi: a driver that sleeps between wakes all its cards first. */
-const DEADLINE = millis(15_000);
-
 interface NvmlSource {
   readonly libraries: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly deadline: Millis;
 }
 
-export async function askNvml(
-  { libraries, env }: NvmlSource,
-  host: HostMemory | undefined,
-): Promise<SourceReading | NotAsked> {
-  const answer = await readNvml({ libraries, env, deadline: DEADLINE });
+export async function askNvml(source: NvmlSource, host: HostMemory | undefined): Promise<SourceReading | NotAsked> {
+  const answer = await readNvml(source);
   switch (answer.kind) {
     case "read":
       return { kind: "read", ...readNvmlGpus(answer, host), how: `NVML (${answer.library})` };

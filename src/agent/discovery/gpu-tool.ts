@@ -1,4 +1,4 @@
-import { millis } from "../../core/ids.ts";
+import type { Millis } from "../../core/ids.ts";
 import type { Gpu } from "../../core/node.ts";
 import { isThere } from "../../platform/host.ts";
 import { runProgram } from "../../platform/run.ts";
@@ -14,8 +14,6 @@ interface ToolOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A healthy tool answers within a second or two, or ten where the driver sleeps between; one that waits for a sick card may never. */
-const DEADLINE = millis(15_000);
 /** Where container runtimes, driver packages and WSL put it when it is not on PATH. */
 const USUAL_PLACES = [
   "/usr/bin/nvidia-smi",
@@ -36,11 +34,13 @@ export async function findTool({ tool, env }: ToolOptions): Promise<string | und
 export class GpuTool {
   readonly #path: string;
   readonly #env: Readonly<Record<string, string>>;
+  readonly #deadline: Millis;
   /** Links change when cards do, and asking for them takes longer than all the rest. */
   #links: { readonly of: string; readonly links: readonly IndexedLink[] } | undefined;
 
-  constructor(path: string, env: Readonly<Record<string, string | undefined>>) {
+  constructor(path: string, { env, deadline }: Pick<ToolOptions, "env"> & { readonly deadline: Millis }) {
     this.#path = path;
+    this.#deadline = deadline;
     // LC_ALL: its sentences are read too, and only the English ones are known.
     this.#env = { PATH: env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C" };
   }
@@ -93,12 +93,12 @@ export class GpuTool {
   }
 
   async #run(args: readonly string[]): Promise<(ToolAnswer & { readonly kind: "ended" }) | NoAnswer> {
-    const outcome = await runProgram([this.#path, ...args], { env: this.#env, timeout: DEADLINE });
+    const outcome = await runProgram([this.#path, ...args], { env: this.#env, timeout: this.#deadline });
     if (outcome.kind === "notStarted") {
       return { kind: "noAnswer", reason: `discovery.nvidia_smi: ${outcome.message}`, hung: false };
     }
     if (!outcome.timedOut) return outcome;
-    const seconds = String(DEADLINE / 1000);
+    const seconds = String(this.#deadline / 1000);
     const reason = `driver: ${this.#path} did not answer within ${seconds} s, as with a card that hangs`;
     const { survivor } = outcome;
     return { kind: "noAnswer", reason, hung: true, ...(survivor === undefined ? {} : { survivor }) };

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createGpuReader, type GpuOptions } from "./gpus.ts";
+import { lastKnownIn } from "./last-known.ts";
 import { jetsonGpu } from "./jetson.ts";
 import { cardAnswers, compileNvml, machineAnswers } from "../../../test/fakes/nvml-library.ts";
 import { makeTree, type Tree } from "../../../test/fakes/sysfs-tree.ts";
@@ -65,6 +66,53 @@ describe("while it runs", () => {
     const { gpus, problems } = await reader()(host);
     expect(gpus).toHaveLength(2);
     expect(problems).toEqual([expect.stringContaining("0000:0B:00.0")]);
+  });
+});
+
+describe("after a restart of the agent", () => {
+  const mismatch = "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18";
+
+  test("B09 the GPUs that were known before are shown while nobody can be asked, and no longer when somebody can", async () => {
+    const lastKnown = () => lastKnownIn(`${tool}-gpus.json`);
+    await toolThat("echo '0, NVIDIA A100, GPU-a, 40960, 40000, 960, 550, 8.0, 0000:01:00.0'");
+    await reader({ lastKnown: lastKnown() })(host);
+    await toolThat(mismatch);
+    const read = reader({ lastKnown: lastKnown() });
+    expect((await read(host)).gpus).toMatchObject([
+      {
+        uuid: "GPU-a",
+        memoryTotal: 40_960 * 1024 * 1024,
+        problem: expect.stringContaining("version mismatch") as unknown,
+      },
+    ]);
+    await toolThat("echo '0, NVIDIA A100, GPU-b, 40960, 40000, 960, 550, 8.0, 0000:02:00.0'");
+    expect((await read(host)).gpus).toMatchObject([{ uuid: "GPU-b", problem: undefined }]);
+  });
+
+  test.each(["", "{", '{"gpus":[{"index":-1}]}', "[]"])(
+    "a file that holds %j is no memory and no failure",
+    async (text) => {
+      await writeFile(`${tool}-gpus.json`, text);
+      await toolThat(mismatch);
+      expect((await reader({ lastKnown: lastKnownIn(`${tool}-gpus.json`) })(host)).gpus).toEqual([]);
+    },
+  );
+
+  test("a place that cannot be written to costs the memory alone", async () => {
+    await toolThat("echo '0, NVIDIA A100, GPU-a, 40960, 40000, 960'");
+    const { gpus } = await reader({ lastKnown: lastKnownIn(`${tool}/gpus.json`) })(host);
+    expect(gpus).toMatchObject([{ uuid: "GPU-a" }]);
+  });
+});
+
+test("a tool that hangs has a deadline, and the cards it told of before stay known", async () => {
+  const read = reader({ deadline: millis(300) });
+  await toolThat("echo '0, NVIDIA A100, GPU-a, 40960, 40000, 960'");
+  await read(host);
+  await toolThat("sleep 600");
+  expect(await read(host)).toMatchObject({
+    gpus: [{ uuid: "GPU-a", problem: expect.stringContaining("cannot be read now") as unknown }],
+    problems: [expect.stringContaining("did not answer within 0.3 s")],
   });
 });
 

@@ -8,6 +8,7 @@ import { createDriverReader, type DriverEvidence, driverProblem, isReachable } f
 import { completeGpus } from "./gpu-set.ts";
 import { askNvml, type NotAsked, NVML_LIBRARIES, type SourceReading } from "./gpu-source.ts";
 import { findTool, GpuTool } from "./gpu-tool.ts";
+import { type LastKnown } from "./last-known.ts";
 import { jetsonGpu } from "./jetson.ts";
 import { type HostMemory, parseNodeMeminfo } from "./meminfo.ts";
 import { type CardFault, cardFaults } from "./xid.ts";
@@ -31,10 +32,15 @@ export interface GpuOptions {
   readonly libraries?: readonly string[];
   /** Stands before /proc, /sys and /dev; "" on a real machine. */
   readonly root?: string;
+  /** Without it the first look knows nothing of what was there before. */
+  readonly lastKnown?: LastKnown;
+  /** How long one source may take; the default is long enough for a driver that wakes all its cards first. */
+  readonly deadline?: Millis;
   /** How old findings may become; the default is half a minute, since each look costs a tenth of a second of a core. */
   readonly pace?: Millis;
 }
 
+const DEADLINE = millis(15_000);
 const PACE = millis(30_000);
 
 /** Reads the GPUs again and again, and keeps the last ones known while they cannot be read. */
@@ -59,6 +65,8 @@ class GpuReader {
   /** What the driver wrote into the kernel's log. */
   #lines: readonly string[] = [];
   #known: readonly Gpu[] = [];
+  /** What an earlier agent knew: shown while nothing newer is known, and no proof of anything. */
+  #before: readonly Gpu[] | undefined;
   /** The last source that was killed and did not end: a second one would only wait beside it. */
   #stuck: { readonly pid: number; readonly reason: string } | undefined;
 
@@ -71,6 +79,7 @@ class GpuReader {
 
   async look(host: HostMemory | undefined): Promise<GpuFindings> {
     const evidence = await this.#driver.read();
+    this.#before ??= (await this.#options.lastKnown?.load()) ?? [];
     const stuck = await this.#whyStuck();
     if (stuck !== undefined) return this.#withoutAnswer(stuck, []);
     const { reading, notes } = await this.#ask(host, evidence);
@@ -81,6 +90,7 @@ class GpuReader {
     }
     const { gpus, unreachable, memoryNodes, how } = reading;
     this.#known = completeGpus({ gpus, unreachable, known: this.#known, pci: evidence.cards, faults: this.#faults() });
+    await this.#options.lastKnown?.save(this.#known);
     return {
       gpus: this.#known,
       countedTwice: await this.#memoryOf(memoryNodes),
@@ -99,19 +109,21 @@ class GpuReader {
     if (nvml.kind === "read" || (nvml.kind === "noAnswer" && nvml.hung)) return { reading: nvml, notes: [] };
     const path = await findTool(this.#options);
     if (path === undefined) return { reading: nvml.kind === "noAnswer" ? nvml : undefined, notes: [] };
-    const tool = this.#tools.get(path) ?? new GpuTool(path, this.#options.env);
+    const tool =
+      this.#tools.get(path) ??
+      new GpuTool(path, { env: this.#options.env, deadline: this.#options.deadline ?? DEADLINE });
     this.#tools.set(path, tool);
     const reading = await tool.read(host);
     return { reading, notes: [`NVML is not used: ${nvml.reason}`] };
   }
 
   async #askNvml(host: HostMemory | undefined, evidence: DriverEvidence): Promise<SourceReading | NotAsked> {
-    const { preferNvml, libraries, env } = this.#options;
+    const { preferNvml, libraries, env, deadline = DEADLINE } = this.#options;
     if (!preferNvml) return { kind: "notAsked", reason: "discovery.prefer_nvml is false" };
     if (libraries === undefined && !isReachable(evidence)) {
       return { kind: "notAsked", reason: "no NVIDIA driver is loaded" };
     }
-    return askNvml({ libraries: libraries ?? NVML_LIBRARIES, env }, host);
+    return askNvml({ libraries: libraries ?? NVML_LIBRARIES, env, deadline }, host);
   }
 
   async #whyStuck(): Promise<string | undefined> {
@@ -126,7 +138,8 @@ class GpuReader {
 
   /** What runs on these GPUs goes on; only nothing new is placed on what cannot be looked at. */
   #withoutAnswer(reason: string, notes: readonly string[]): GpuFindings {
-    const gpus = this.#known.map((gpu) => ({ ...gpu, problem: gpu.problem ?? `cannot be read now: ${reason}` }));
+    const last = this.#known.length > 0 ? this.#known : (this.#before ?? []);
+    const gpus = last.map((gpu) => ({ ...gpu, problem: gpu.problem ?? `cannot be read now: ${reason}` }));
     return { gpus, countedTwice: [], problems: [reason], notes };
   }
 

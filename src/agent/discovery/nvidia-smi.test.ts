@@ -172,6 +172,31 @@ describe("no answer is not a machine without GPUs", () => {
   });
 });
 
+describe("cut short", () => {
+  const row = "NVIDIA A100, GPU-x, 40960, 40000, 960, 550, 8.0, 0000:01:00.0, Disabled, 0, No";
+  test.each([
+    { name: "before its memory", stdout: "0, NVIDIA A" },
+    { name: "within its memory", stdout: `0, ${row}\n1, NVIDIA A100, GPU-b, 409` },
+    {
+      name: "at the last column",
+      stdout: `0, ${row}\n1, NVIDIA A100, GPU-b, 40960, 40000, 960, 550, 8.0, 0000:02:00.0, Disabled, 0`,
+    },
+  ])("a line that ends $name is a problem of its card", ({ stdout }) => {
+    const gpus = gpusOf(stdout);
+    expect(gpus.at(-1)?.problem).toContain("cut short");
+    if (gpus.length > 1) expect(gpus[0]?.problem).toBeUndefined();
+  });
+});
+
+test("B03 no control character travels on, whoever says it", () => {
+  const said = JSON.stringify([
+    read("0, Orin\u0000 (nvgpu)\u001b[31m, [N/A], [N/A], [N/A], [N/A]"),
+    read("\u0000\u0001ELF\u0000", { code: 1 }),
+    read("", { code: 1, stderr: "bad\u0000" }),
+  ]);
+  expect(said).not.toMatch(/\\u00[01]/);
+});
+
 test("never throws, and never invents memory", () => {
   const cell = fc.oneof(
     fc.string({ maxLength: 8 }),

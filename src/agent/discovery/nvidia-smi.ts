@@ -43,16 +43,33 @@ export type GpuReading =
  * brackets, a header after all, units, blank lines, CRLF, and sentences about cards that are lost.
  */
 export function readGpus(answer: ToolAnswer, columns: readonly string[], host: HostMemory | undefined): GpuReading {
-  const lines = answer.stdout.split(/\r?\n/).map((line) => line.trim());
+  const lines = plain(answer.stdout)
+    .split(/\r?\n/)
+    .map((line) => line.trim());
   const header = lines.find(isHeader);
   const named = header === undefined ? columns : cells(header).map((cell) => cell.replace(/ \[.*\]$/, ""));
   const table = lines.filter(isRow).map((line) => cells(line));
-  const rows = table.map((row) => gpuOf(row, named, host));
+  const rows = table.map((row) => whole(gpuOf(row, named, host), isCutShort(row, table, named)));
   const lost = lines.flatMap(lostCardIn);
   if (rows.length === 0 && lost.length === 0) return withoutRows(answer);
   const cut = rows.flatMap(({ uuid }, at) => (isCut(table[at]?.[named.indexOf("mig.mode.current")]) ? [uuid] : []));
   return { kind: "read", gpus: [...rows, ...lost.map((card, n) => lostGpu(card, rows, n))], cut };
 }
+
+/** Control characters are none of a tool's, and would travel on to terminals and into JSON. */
+const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, "");
+
+/** Every line has every column, unless the tool was ended in the middle of one. */
+function isCutShort(
+  row: readonly string[],
+  table: readonly (readonly string[])[],
+  columns: readonly string[],
+): boolean {
+  return row.length <= columns.indexOf("memory.total") || table.some((other) => other.length > row.length);
+}
+
+const whole = (gpu: Gpu, isShort: boolean): Gpu =>
+  isShort ? { ...gpu, problem: gpu.problem ?? "nvidia-smi's line about it was cut short" } : gpu;
 
 const isCut = (mode: string | undefined): boolean => mode === "Enabled";
 const isHeader = (line: string): boolean => /^(index|name|uuid)\b.*,/i.test(line) && !/^\d/.test(line);
@@ -61,7 +78,11 @@ const cells = (line: string): readonly string[] => line.split(",").map((cell) =>
 
 function withoutRows({ code, stdout, stderr }: ToolAnswer): GpuReading {
   const said = [stdout, stderr]
-    .map((text) => text.trim().replaceAll(/\s*[\r\n]+\s*/g, "; "))
+    .map((text) =>
+      plain(text)
+        .trim()
+        .replaceAll(/\s*[\r\n]+\s*/g, "; "),
+    )
     .filter((text) => text !== "");
   const message = said.join("; ");
   const column = /Field "([^"]{1,80})" is not a valid field to query/i.exec(message)?.[1];
@@ -83,7 +104,7 @@ function gpuOf(row: readonly string[], columns: readonly string[], host: HostMem
   const raw = (column: string): string => row[columns.indexOf(column)] ?? "";
   const value = (column: string): string | undefined => (isMissing(raw(column)) ? undefined : raw(column));
   const index = Number(raw("index"));
-  const name = (value("name") ?? "NVIDIA GPU").replaceAll("\0", "");
+  const name = value("name") ?? "NVIDIA GPU";
   const problem = problemIn(row) ?? memoryFault(value);
   return {
     // CUDA takes an index where a UUID is asked for, and a board that hides its UUID has just this one GPU.

@@ -50,6 +50,9 @@ function whyUnreachable(code: number): string {
   return code === NVML.lost ? `lost: ${nvmlSays(code)}` : `cannot be asked: ${nvmlSays(code)}`;
 }
 
+/** Control characters would travel on to terminals and into JSON. */
+const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f]/g, "");
+
 /** CUDA takes an index where a UUID is asked for, and a board that hides its UUID has just this one GPU. */
 const uuidOf = ({ texts, index }: NvmlCard) => gpuUuid(texts["uuid"] ?? String(index));
 
@@ -57,7 +60,7 @@ function cardOf(
   card: NvmlCard,
   { driver, host }: { readonly driver: string; readonly host: HostMemory | undefined },
 ): Gpu {
-  const name = card.texts["name"] ?? "NVIDIA GPU";
+  const name = plain(card.texts["name"] ?? "NVIDIA GPU");
   return {
     uuid: uuidOf(card),
     index: card.index,
@@ -86,7 +89,7 @@ function sliceOf(slice: NvmlDevice, whole: Gpu): Gpu {
   return {
     ...whole,
     uuid: gpuUuid(uuid ?? `${whole.uuid}-slice`),
-    name: slice.texts["name"] ?? `${whole.name} MIG`,
+    name: plain(slice.texts["name"] ?? `${whole.name} MIG`),
     ...ownMemory(sizesOf(slice)),
     problem: unnamed ?? whole.problem,
     parent: whole.uuid,
