@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { ControlLink } from "../agent/control-link.ts";
 import { readNvidiaDriver } from "../agent/discovery/driver.ts";
 import { createFabricReader } from "../agent/discovery/fabrics.ts";
 import { createGpuReader } from "../agent/discovery/gpus.ts";
+import { lastKnownIn } from "../agent/discovery/last-known.ts";
 import type { FoundEngines, InventorySources } from "../agent/discovery/inventory.ts";
 import type { InventoryWatch } from "../agent/discovery/watch.ts";
 import { createEngineProvider, type EngineProvider } from "../agent/install/provider.ts";
@@ -129,6 +131,7 @@ export function inventorySources(options: AgentOptions, { provider, weights }: S
     readGpus: createGpuReader({
       tool: discovery.nvidia_smi,
       preferNvml: discovery.prefer_nvml,
+      lastKnown: lastKnownIn(join(paths.workDir, "gpus.json")),
       env,
       clock: systemClock,
     }),
