@@ -27,7 +27,7 @@ export const chat: CommandSpec = {
     OUTPUT_PAGE,
   ],
   examples: [
-    { line: 'llmgw ctl chat smollm2 "Why is the sky blue?"', doc: "one question" },
+    { line: 'llmgw ctl chat smollm2 "Write one sentence about the sea."', doc: "one question" },
     { line: "llmgw ctl chat", doc: "a conversation with the only model" },
     { line: "llmgw ctl chat smollm2 < question.txt", doc: "the question from a file" },
   ],

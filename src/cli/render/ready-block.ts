@@ -9,7 +9,7 @@ interface Ready {
 /** What a person pastes to get a first answer. */
 export function readyBlock({ model, routerUrl, program }: Ready): string {
   const base = `${routerUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1`;
-  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }] });
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Write one sentence about the sea." }] });
   return `
 Ready: ${model} answers at ${base}
 
@@ -18,7 +18,7 @@ Ready: ${model} answers at ${base}
 
 The openai client takes base_url="${base}" and any api_key. In another terminal:
 
-  ${program} ctl chat ${model} "Why is the sky blue?"
+  ${program} ctl chat ${model} "Write one sentence about the sea."
   ${program} ctl status
 
 Ctrl-C stops everything, engines too.
