@@ -14,10 +14,13 @@ import { placeAll } from "../scheduler/place.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
 import { specKey } from "./changes.ts";
+import { withoutFinishedDrains } from "./drain-node.ts";
 import { eventsBetween } from "./events.ts";
 import type { NodeHeard } from "./heard.ts";
+import { makesRoom } from "./makes-room.ts";
 import { needsOf } from "./model-needs.ts";
 import type { ControlPolicy } from "./policy.ts";
+import { settleRollouts } from "./settle-rollouts.ts";
 
 /** Everything that was found out, at one moment. */
 export interface Gathered {
@@ -59,10 +62,13 @@ export function decide(before: Snapshot, gathered: Gathered): Decided {
     return { ...node, liveness: found, lastSeen: gathered.nodes.get(node.id)?.lastSeen ?? node.lastSeen };
   });
   const judged = { ...heard, nodes: sameList(before.nodes, nodes) };
-  const replicas = place(judged, nextReplicas(judged, gathered), gathered);
-  const settled = withDesired(before, { ...judged, replicas: sameList(before.replicas, replicas) }, gathered);
-  const snapshot = forgetSpecs(settled);
-  return { snapshot, events: eventsBetween(before, snapshot), liveness };
+  const next = nextReplicas(judged, gathered);
+  const replicas = place(judged, next.replicas, gathered);
+  const placed = { ...judged, replicas: sameList(before.replicas, replicas) };
+  const emptied = { ...placed, nodes: sameList(placed.nodes, withoutFinishedDrains(placed)) };
+  const settled = settleRollouts(emptied, gathered.now);
+  const snapshot = forgetSpecs(withDesired(before, settled.snapshot, gathered));
+  return { snapshot, events: [...next.events, ...eventsBetween(before, snapshot), ...settled.events], liveness };
 }
 
 /** Nodes that joined, and what the others now say of themselves. */
@@ -99,7 +105,7 @@ function contactOf({ id, liveness }: StoredNode, { nodes }: Gathered): NodeConta
   };
 }
 
-function nextReplicas(snapshot: Snapshot, gathered: Gathered): readonly Replica[] {
+function nextReplicas(snapshot: Snapshot, gathered: Gathered): Pick<ClusterPlan, "replicas" | "events"> {
   const { profiles, replicas, nodes, specs } = snapshot;
   const reports: NodeReports = new Map(
     nodes.map(({ id, liveness, desiredRevision }) => [
@@ -113,9 +119,12 @@ function nextReplicas(snapshot: Snapshot, gathered: Gathered): readonly Replica[
     nodes: reports,
     routers: gathered.routers,
     drainOf: new Map(specs.map(({ profile, spec }) => [profile, spec.rollout.drain])),
+    emptying: new Map(nodes.flatMap(({ id, drain }) => (drain === undefined ? [] : [[id, drain.deadline]]))),
+    makesRoom: makesRoom(snapshot, gathered.policy.installable),
     now: gathered.now,
   });
-  return [...plan.replicas, ...plan.create.flatMap((wanted) => created(wanted, gathered))];
+  const { events } = plan;
+  return { replicas: [...plan.replicas, ...plan.create.flatMap((wanted) => created(wanted, gathered))], events };
 }
 
 const created = (

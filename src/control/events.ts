@@ -7,7 +7,7 @@ import { replicaReason } from "../wire/replica-reason.ts";
 /** What happened between two snapshots, for whoever asks later. */
 export function eventsBetween(before: Snapshot, after: Snapshot): readonly NewEvent[] {
   return [
-    ...changed(before.nodes, after.nodes).flatMap(({ was, is }) => nodeEvents(was, is)),
+    ...changed(before.nodes, after.nodes).flatMap(({ was, is }) => [...nodeEvents(was, is), ...drainEvents(was, is)]),
     ...changed(before.replicas, after.replicas).flatMap(({ was, is }) => replicaEvents(was, is)),
   ];
 }
@@ -45,6 +45,12 @@ function nodeEvents(was: StoredNode | undefined, is: StoredNode): readonly NewEv
     return event("NodeDegraded", "warning", `${is.id}: ${problems.join("; ")}`);
   }
   return [];
+}
+
+function drainEvents(was: StoredNode | undefined, { id, drain }: StoredNode): readonly NewEvent[] {
+  if (was?.drain === undefined || drain !== undefined) return [];
+  const message = `${id} is drained: no replica is left on it, and it gets none until \`llmgw ctl uncordon ${id}\``;
+  return [{ level: "info", subjectKind: "node", subject: id, reason: "NodeDrained", message }];
 }
 
 const REASONS: Readonly<Record<ReplicaKind, { readonly reason: string; readonly level: NewEvent["level"] }>> = {

@@ -4,6 +4,7 @@ import { canonicalJson } from "../core/fingerprint.ts";
 import type { Millis, NodeId, ProfileName } from "../core/ids.ts";
 import { type Profile, specHash } from "../core/profile.ts";
 import { err, ok, type Result } from "../core/result.ts";
+import { KEPT_REVISIONS, type Revision } from "../core/revision.ts";
 import type { Snapshot, StoredSpec } from "../store/store.ts";
 import { specKey } from "./changes.ts";
 
@@ -25,6 +26,15 @@ export function applyProfiles(
   profiles: readonly Profile[],
   now: Millis,
 ): Result<Change<readonly AppliedProfile[]>, readonly string[]> {
+  return putProfiles(before, profiles, { at: now, origin: "apply", why: "" });
+}
+
+/** As {@link applyProfiles}, on whoever's word. */
+export function putProfiles(
+  before: Snapshot,
+  profiles: readonly Profile[],
+  cause: Pick<Revision, "at" | "origin" | "why">,
+): Result<Change<readonly AppliedProfile[]>, readonly string[]> {
   const names = new Set(profiles.map(({ name }) => name));
   const others = before.profiles.filter(({ profile }) => !names.has(profile.name)).map(({ profile }) => profile);
   const clashes = profiles.flatMap((profile) => servedBy(profile, others));
@@ -35,7 +45,14 @@ export function applyProfiles(
     const was = stored.get(profile.name);
     if (was !== undefined && isSame(was.profile, profile)) return { name: profile.name, outcome: "unchanged" };
     const manifest = profileManifest(profile);
-    stored.set(profile.name, { profile, manifest, createdAt: was?.createdAt ?? now, updatedAt: now });
+    const revisions = withRevision(was?.revisions ?? [], { ...cause, profile, manifest });
+    stored.set(profile.name, {
+      profile,
+      manifest,
+      createdAt: was?.createdAt ?? cause.at,
+      updatedAt: cause.at,
+      revisions,
+    });
     const spec: StoredSpec = { profile: profile.name, specHash: specHash(profile), spec: profile };
     specs.set(specKey(spec), spec);
     return { name: profile.name, outcome: was === undefined ? "created" : "changed" };
@@ -47,6 +64,18 @@ export function applyProfiles(
     specs: [...specs.values()].toSorted((a, b) => (specKey(a) < specKey(b) ? -1 : 1)),
   };
   return ok({ snapshot: events.length === 0 ? before : snapshot, events, answer });
+}
+
+/** What restarts nothing, such as another count, alters the present form and begins none. */
+function withRevision(revisions: readonly Revision[], next: Omit<Revision, "number" | "outcome">): readonly Revision[] {
+  const last = revisions.at(-1);
+  if (last === undefined) return [{ ...next, number: 1, outcome: "underway" }];
+  const { profile, manifest } = next;
+  const others = revisions.slice(0, -1);
+  if (specHash(last.profile) === specHash(profile)) return [...others, { ...last, profile, manifest }];
+  const settled = last.outcome === "underway" ? { ...last, outcome: "replaced" as const } : last;
+  const begun = { ...next, number: last.number + 1, outcome: "underway" as const };
+  return [...others, settled, begun].slice(-KEPT_REVISIONS);
 }
 
 const isSame = (a: Profile, b: Profile): boolean => canonicalJson(a) === canonicalJson(b);

@@ -113,12 +113,21 @@ export interface Inventory {
 
 export type NodeLiveness = "connected" | "unreachable" | "lost";
 
+/** An operator wants the node empty: its replicas are replaced elsewhere, and go when the others are ready. */
+export interface NodeDrain {
+  readonly since: Millis;
+  /** From then on they go anyway. */
+  readonly deadline: Millis;
+}
+
 /** A node as the control plane knows it. */
 export interface ClusterNode {
   readonly id: NodeId;
   readonly inventory: Inventory;
   readonly liveness: NodeLiveness;
   readonly cordoned: boolean;
+  /** Left out: it is not being emptied. */
+  readonly drain?: NodeDrain;
   readonly joinedAt: Millis;
   readonly lastSeen: Millis;
 }

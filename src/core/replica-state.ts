@@ -154,4 +154,6 @@ export interface Replica {
   readonly createdAt: Millis;
   /** When the present state began. */
   readonly since: Millis;
+  /** Why another of the same form is to take its place, in words. Left out: none is. */
+  readonly replace?: string;
 }

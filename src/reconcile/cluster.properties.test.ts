@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { profile } from "../../test/fakes/values.ts";
-import { bytes, millis, type NodeId, nodeId, type ReplicaId, replicaId } from "../core/ids.ts";
+import { bytes, type Millis, millis, type NodeId, nodeId, type ReplicaId, replicaId } from "../core/ids.ts";
 import type { ObservedReplica, ObservedReplicaState } from "../core/observed.ts";
 import { baseCount, type Profile, specHash } from "../core/profile.ts";
 import { type Replica, REPLICA_TRAITS } from "../core/replica-state.ts";
@@ -22,6 +22,8 @@ interface World {
   readonly room: number;
   readonly specs: Map<string, Profile>;
   made: number;
+  /** Nodes that get no new replicas and are to be empty by then. */
+  readonly emptying: Map<NodeId, Millis>;
   table: { revision: number; ids: readonly ReplicaId[] };
   readonly goneSince: Map<ReplicaId, number>;
 }
@@ -35,6 +37,8 @@ const readyState: ObservedReplicaState = {
   engine: "e",
 };
 
+const FULL = { node: nodeId("n1"), filter: "memory", reason: "is full" };
+
 const newWorld = (room: number): World => ({
   now: 0,
   profiles: [],
@@ -43,6 +47,7 @@ const newWorld = (room: number): World => ({
   room,
   specs: new Map(),
   made: 0,
+  emptying: new Map(),
   table: { revision: 0, ids: [] },
   goneSince: new Map(),
 });
@@ -71,6 +76,13 @@ function controlPlaneTurn(world: World): void {
       settled: true,
     },
     drainOf: new Map(),
+    emptying: world.emptying,
+    // One slot is as good as another, but for those that no new one may have.
+    makesRoom: new Set(
+      world.replicas.flatMap(({ id, placement }) =>
+        placement === undefined || world.emptying.has(placement.node) ? [] : [id],
+      ),
+    ),
     now: millis(world.now),
   });
   const created = plan.create.flatMap(({ profile: name, specHash: hash, count }) =>
@@ -91,11 +103,11 @@ function controlPlaneTurn(world: World): void {
       };
     }),
   );
-  world.replicas = placePending([...plan.replicas, ...created], world.room);
+  world.replicas = placePending([...plan.replicas, ...created], world);
   publish(world);
 }
 
-function placePending(replicas: readonly Replica[], room: number): readonly Replica[] {
+function placePending(replicas: readonly Replica[], { room, emptying }: World): readonly Replica[] {
   const used = new Map<NodeId, number>();
   for (const { state, placement } of replicas) {
     if (placement === undefined || !REPLICA_TRAITS[state.kind].holdsResources) continue;
@@ -103,8 +115,8 @@ function placePending(replicas: readonly Replica[], room: number): readonly Repl
   }
   return replicas.map((replica) => {
     if (replica.state.kind !== "pending") return replica;
-    const node = NODES.find((id) => (used.get(id) ?? 0) < room);
-    if (node === undefined) return replica;
+    const node = NODES.find((id) => !emptying.has(id) && (used.get(id) ?? 0) < room);
+    if (node === undefined) return { ...replica, state: { kind: "pending", rejections: [FULL] } };
     used.set(node, (used.get(node) ?? 0) + 1);
     return {
       ...replica,
@@ -263,5 +275,69 @@ test("a change of the profile never goes below the promised count, nor beyond it
       }
     }),
     { numRuns: 200 },
+  );
+});
+
+const orders = fc.array(fc.oneof(fc.constantFrom<NodeId | "plan">(...NODES, "plan"), fc.constant("plan" as const)), {
+  minLength: 40,
+  maxLength: 120,
+});
+
+function settled(world: World): void {
+  for (let turn = 0; turn < 40; turn++) {
+    world.now += 1;
+    controlPlaneTurn(world);
+    for (const id of NODES) nodeTurn(world, id, -1);
+  }
+  controlPlaneTurn(world);
+}
+
+test("without room for one more, replicas are swapped: never more than one is missing, and all are replaced in the end", () => {
+  fc.assert(
+    fc.property(orders, fc.constantFrom<"change" | "restart">("change", "restart"), (steps, what) => {
+      const world = newWorld(1);
+      apply(world, want(3, []));
+      settled(world);
+      const before = new Set(world.replicas.map(({ id }) => id));
+      expect(readyOnes(world)).toHaveLength(3);
+      if (what === "change") apply(world, want(3, ["new"]));
+      else world.replicas = world.replicas.map((one) => ({ ...one, replace: "an operator's word" }));
+      for (const step of steps) {
+        world.now += 1;
+        if (step === "plan") controlPlaneTurn(world);
+        else nodeTurn(world, step, -1);
+        expect(readyOnes(world).length).toBeGreaterThanOrEqual(2);
+        checkSafety(world);
+      }
+      settled(world);
+      expect(readyOnes(world)).toHaveLength(3);
+      expect(world.replicas.filter(({ id }) => before.has(id))).toEqual([]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a node that is drained is empty in the end; while there is room elsewhere, and until the deadline, nothing is missing", () => {
+  fc.assert(
+    fc.property(orders, fc.integer({ min: 1, max: 6 }), (steps, count) => {
+      const world = newWorld(2);
+      apply(world, want(count, []));
+      settled(world);
+      const ready = readyOnes(world).length;
+      const emptied = NODES[0] ?? nodeId("");
+      const deadline = world.now + 60;
+      world.emptying.set(emptied, millis(deadline));
+      for (const step of steps) {
+        world.now += 1;
+        if (step === "plan") controlPlaneTurn(world);
+        else nodeTurn(world, step, -1);
+        if (world.now < deadline) expect(readyOnes(world).length).toBeGreaterThanOrEqual(ready);
+      }
+      world.now = Math.max(world.now, deadline);
+      settled(world);
+      expect(readyOnes(world)).toHaveLength(Math.min(count, 4));
+      expect(world.nodes.get(emptied)?.engines.size).toBe(0);
+    }),
+    { numRuns: 60 },
   );
 });

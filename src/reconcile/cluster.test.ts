@@ -44,6 +44,8 @@ function plan(view: Partial<ClusterView> & { n1?: NodeReport }): ClusterPlan {
     nodes: new Map(n1 === undefined ? [] : [[nodeId("n1"), n1]]),
     routers: { reports: [], goneSince: new Map(), settled: true },
     drainOf: new Map(),
+    emptying: new Map(),
+    makesRoom: new Set(),
     now,
     ...rest,
   });

@@ -1,10 +1,11 @@
+import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
-import { type Millis, millis, type ProfileName, type ReplicaId } from "../core/ids.ts";
+import { type Millis, millis, type NodeId, type ProfileName, type ReplicaId } from "../core/ids.ts";
 import { baseCount, type Profile, specHash } from "../core/profile.ts";
 import type { Replica, ReplicaState } from "../core/replica-state.ts";
 import { afterDraining, drainedState, type Routers } from "./drain.ts";
 import { followedState, type NodeReports, reportedState, type Sighting, sightingOf } from "./follow.ts";
-import { rolloutStep } from "./rollout.ts";
+import { type Outgoing, rolloutStep, type Swap } from "./rollout.ts";
 
 /** Everything that the decision about replicas depends on. */
 export interface ClusterView {
@@ -15,6 +16,10 @@ export interface ClusterView {
   readonly routers: Routers;
   /** How long replicas of a profile that is no longer wanted may finish, by its name. */
   readonly drainOf: ReadonlyMap<ProfileName, Millis>;
+  /** Nodes that are to be emptied, and until when their replicas may wait for others to be ready elsewhere. */
+  readonly emptying: ReadonlyMap<NodeId, Millis>;
+  /** Where a new replica that fits nowhere now would have a place once this one was gone. */
+  readonly makesRoom: ReadonlySet<ReplicaId>;
   readonly now: Millis;
 }
 
@@ -24,6 +29,8 @@ export interface ClusterPlan {
   readonly remove: readonly ReplicaId[];
   /** To be made and placed, so many of each profile. */
   readonly create: readonly { readonly profile: ProfileName; readonly specHash: string; readonly count: number }[];
+  /** What has to be said beyond each replica's change of state. */
+  readonly events: readonly NewEvent[];
 }
 
 /** The default of `rollout.drain`, for a replica whose profile nobody remembers. */
@@ -38,10 +45,13 @@ export function reconcileCluster(view: ClusterView): ClusterPlan {
   const byProfile = Map.groupBy(followed, ({ profile }) => profile);
   const create: ClusterPlan["create"][number][] = [];
   const replicas: Replica[] = [];
+  const events: NewEvent[] = [];
   for (const profile of view.profiles) {
     const own = revive(profile, byProfile.get(profile.name) ?? [], view);
     byProfile.delete(profile.name);
-    const step = rolloutStep(profile, own);
+    const outgoing = (replica: Replica): Outgoing | undefined => outgoingOf(replica, view);
+    const step = rolloutStep({ profile, replicas: own, outgoing, makesRoom: view.makesRoom });
+    if (step.swap !== undefined) events.push(swapEvent(profile.name, step.swap));
     if (step.create > 0) create.push({ profile: profile.name, specHash: specHash(profile), count: step.create });
     const why = new Map(step.drain.map((drain) => [drain.replica.id, drain.why]));
     replicas.push(
@@ -56,7 +66,33 @@ export function reconcileCluster(view: ClusterView): ClusterPlan {
   const isOver = new Set(view.replicas.filter(({ state }) => state.kind === "stopped").map(({ id }) => id));
   const kept = replicas.filter(({ id }) => !isOver.has(id)).toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const keptIds = new Set(kept.map(({ id }) => id));
-  return { replicas: kept, remove: view.replicas.map(({ id }) => id).filter((id) => !keptIds.has(id)), create };
+  return { replicas: kept, remove: view.replicas.map(({ id }) => id).filter((id) => !keptIds.has(id)), create, events };
+}
+
+/** Reasons beside a changed profile. */
+function outgoingOf({ placement, replace }: Replica, { emptying, now }: ClusterView): Outgoing | undefined {
+  const deadline = placement === undefined ? undefined : emptying.get(placement.node);
+  if (placement === undefined || deadline === undefined) {
+    return replace === undefined ? undefined : { why: replace, isForced: false };
+  }
+  const isForced = now >= deadline;
+  const late = isForced ? ", and the time to find room elsewhere was over" : "";
+  return { why: `its node ${placement.node} is being drained${late}`, isForced };
+}
+
+/** Said before it goes, not found out afterwards. */
+function swapEvent(name: ProfileName, { replica, waiting, ready, count }: Swap): NewEvent {
+  const [no] = waiting.state.kind === "pending" ? waiting.state.rejections : [];
+  const because = no === undefined ? "" : ` (${no.node}: ${no.reason})`;
+  return {
+    level: "warning",
+    subjectKind: "profile",
+    subject: name,
+    reason: "CapacityReduced",
+    message:
+      `${name}: there is no room for one replica more${because}, so ${replica.id} is drained before the new one is ` +
+      `placed; until that is ready, ${String(ready)} of ${String(count)} serve`,
+  };
 }
 
 /** `why`: the reason for which it is to go; undefined: it stays. */

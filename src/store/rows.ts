@@ -3,25 +3,43 @@ import type { ClusterEvent, EventLevel, SubjectKind } from "../core/event.ts";
 import { millis, profileName } from "../core/ids.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
+import type { Revision } from "../core/revision.ts";
 import type { Tables } from "./schema.ts";
 import type { StoredKey, StoredNode, StoredProfile, StoredSpec } from "./store.ts";
 
 // Bodies are written by this program alone, in the shape of the schema's version, so they are believed.
 
-export const profileRow = ({ profile, manifest, createdAt, updatedAt }: StoredProfile): Tables["profiles"] => ({
+export const profileRow = ({
+  profile,
+  manifest,
+  createdAt,
+  updatedAt,
+  revisions,
+}: StoredProfile): Tables["profiles"] => ({
   name: profile.name,
   body: JSON.stringify(profile),
   manifest,
+  revisions: JSON.stringify(revisions),
   created_at: createdAt,
   updated_at: updatedAt,
 });
 
-export const profileFromRow = (row: Tables["profiles"]): StoredProfile => ({
-  profile: JSON.parse(row.body) as Profile,
-  manifest: row.manifest,
-  createdAt: millis(row.created_at),
-  updatedAt: millis(row.updated_at),
-});
+export function profileFromRow(row: Tables["profiles"]): StoredProfile {
+  const stored = {
+    profile: JSON.parse(row.body) as Profile,
+    manifest: row.manifest,
+    createdAt: millis(row.created_at),
+    updatedAt: millis(row.updated_at),
+  };
+  const revisions = JSON.parse(row.revisions) as readonly Revision[];
+  if (revisions.length > 0) return { ...stored, revisions };
+  // Written before revisions were kept: what it is now is the first that is known.
+  const { profile, manifest, updatedAt: at } = stored;
+  return {
+    ...stored,
+    revisions: [{ number: 1, profile, manifest, at, origin: "apply", outcome: "underway", why: "" }],
+  };
+}
 
 export const specRow = ({ profile, specHash, spec }: StoredSpec): Tables["specs"] => ({
   profile,

@@ -7,6 +7,7 @@ export interface Tables {
     readonly name: string;
     readonly body: string;
     readonly manifest: string;
+    readonly revisions: string;
     readonly created_at: number;
     readonly updated_at: number;
   };

@@ -1,10 +1,11 @@
 import type { KeyGrant } from "../core/client-key.ts";
 import type { ClusterEvent, NewEvent } from "../core/event.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
-import type { Inventory, NodeLiveness } from "../core/node.ts";
+import type { Inventory, NodeDrain, NodeLiveness } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
 import type { Result } from "../core/result.ts";
+import type { Revision } from "../core/revision.ts";
 
 export interface StoredProfile {
   readonly profile: Profile;
@@ -12,6 +13,8 @@ export interface StoredProfile {
   readonly manifest: string;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
+  /** The oldest first; the last is what it is now. Never empty. */
+  readonly revisions: readonly Revision[];
 }
 
 /** What a profile was when a replica was made of it: the replica's node needs it for as long as the replica is there. */
@@ -26,6 +29,8 @@ export interface StoredNode {
   readonly inventory: Inventory;
   readonly liveness: NodeLiveness;
   readonly cordoned: boolean;
+  /** Left out: it is not being emptied. */
+  readonly drain?: NodeDrain;
   readonly joinedAt: Millis;
   readonly lastSeen: Millis;
   /** Of the desired state: grows when its content changes. */

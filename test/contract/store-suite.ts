@@ -35,7 +35,15 @@ const spec: Profile = {
   rollout: { surge: 1, unavailable: 0, drain: millis(300_000) },
 };
 
-const profile: StoredProfile = { profile: spec, manifest: '{"kind":"Profile"}', createdAt: now, updatedAt: now };
+const profile: StoredProfile = {
+  profile: spec,
+  manifest: '{"kind":"Profile"}',
+  createdAt: now,
+  updatedAt: now,
+  revisions: [
+    { number: 7, profile: spec, manifest: "{}", at: now, origin: "undo", outcome: "failed", why: 'it said "no"' },
+  ],
+};
 
 const replica: Replica = {
   id: replicaId("smol-1"),

@@ -22,6 +22,17 @@ export const stored = (profile: Profile): StoredProfile => ({
   manifest: "{}",
   createdAt: millis(100_000),
   updatedAt: millis(100_000),
+  revisions: [
+    {
+      number: 1,
+      profile,
+      manifest: "{}",
+      at: millis(100_000),
+      origin: "apply",
+      outcome: "underway",
+      why: "",
+    },
+  ],
 });
 
 export const storedSpec = (spec: Profile): StoredSpec => ({ profile: spec.name, specHash: specHash(spec), spec });

@@ -1,0 +1,51 @@
+import type { ProfileName, ReplicaId } from "../core/ids.ts";
+import { specHash } from "../core/profile.ts";
+import { type Replica, REPLICA_TRAITS } from "../core/replica-state.ts";
+import { type Ask, askOf } from "../scheduler/ask.ts";
+import { givenBack } from "../scheduler/give-back.ts";
+import { nodeViews } from "../scheduler/node-view.ts";
+import { place } from "../scheduler/place.ts";
+import { DEFAULT_POLICY } from "../scheduler/policies.ts";
+import type { Snapshot } from "../store/store.ts";
+import { needsOf } from "./model-needs.ts";
+
+/**
+ * Of the profiles whose new replica found no place: the ready replicas that would leave it one. Only their own node is asked
+ * again, because nothing changes on the others.
+ */
+export function makesRoom(snapshot: Snapshot, installable: readonly string[]): ReadonlySet<ReplicaId> {
+  const { profiles, replicas } = snapshot;
+  const stuck = new Set(replicas.flatMap(stuckProfile));
+  if (stuck.size === 0) return new Set();
+  const needs = needsOf(snapshot);
+  const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
+  const found = profiles
+    .filter(({ profile }) => stuck.has(profile.name))
+    .flatMap(({ profile }) => {
+      const hash = specHash(profile);
+      const ask = askOf(profile, needs(profile), installable);
+      return holding
+        .filter((replica) => replica.profile === profile.name && mayGo(replica, hash))
+        .filter((replica) => fitsInstead(ask, replica, { snapshot, holding }));
+    });
+  return new Set(found.map(({ id }) => id));
+}
+
+const stuckProfile = ({ profile, state }: Replica): readonly ProfileName[] =>
+  state.kind === "pending" && state.rejections.length > 0 ? [profile] : [];
+
+/** One of the present form goes only when it is told to. */
+const mayGo = ({ state, specHash: of, replace }: Replica, hash: string): boolean =>
+  state.kind === "ready" && (of !== hash || replace !== undefined);
+
+function fitsInstead(
+  ask: Ask,
+  replica: Replica,
+  { snapshot, holding }: { readonly snapshot: Snapshot; readonly holding: readonly Replica[] },
+): boolean {
+  const { placement } = replica;
+  const node = snapshot.nodes.find(({ id }) => id === placement?.node);
+  if (node === undefined || placement === undefined) return false;
+  const others = holding.filter((other) => other !== replica && other.placement?.node === node.id);
+  return place(ask, nodeViews([givenBack(node, placement)], others), DEFAULT_POLICY).kind === "placed";
+}

@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { snapshot, stored, storedSpec } from "../../test/fakes/snapshots.ts";
+import { profile, ready, replica } from "../../test/fakes/values.ts";
+import { millis } from "../core/ids.ts";
+import { type Profile, specHash } from "../core/profile.ts";
+import type { ReplicaState } from "../core/replica-state.ts";
+import { KEPT_REVISIONS } from "../core/revision.ts";
+import type { Snapshot } from "../store/store.ts";
+import { applyProfiles } from "./manifest-change.ts";
+import { settleRollouts } from "./settle-rollouts.ts";
+
+const now = millis(1_000_000);
+const form = (arg: string): Profile => profile("p", { args: [arg] });
+const failed: ReplicaState = { kind: "failed", reason: "it\nsaid no", lastLines: [] };
+
+function applied(before: Snapshot, wanted: Profile): Snapshot {
+  const result = applyProfiles(before, [wanted], now);
+  if (!result.ok) throw new Error(result.error.join());
+  return result.value.snapshot;
+}
+
+const withReplica = (before: Snapshot, of: Profile, state: ReplicaState): Snapshot => ({
+  ...before,
+  replicas: [replica("r", of, state)],
+});
+
+const outcomes = ({ profiles }: Snapshot): readonly string[] =>
+  profiles.flatMap(({ revisions }) => revisions.map((one) => `${String(one.number)} ${one.origin} ${one.outcome}`));
+
+const first = settleRollouts(withReplica(snapshot({ profiles: [stored(form("a"))] }), form("a"), ready), now).snapshot;
+
+test("a first form that is ready is noted without a word", () => {
+  expect(outcomes(first)).toEqual(["1 apply ready"]);
+});
+
+test("a form that fails is taken back to the last that was ready, with the reason", () => {
+  const bad = withReplica(applied(first, form("b")), form("b"), failed);
+  const { snapshot: after, events } = settleRollouts(bad, now);
+  expect(outcomes(after)).toEqual(["1 apply ready", "2 apply failed", "3 rollback underway"]);
+  expect(after.profiles[0]?.profile).toEqual(form("a"));
+  expect(events).toMatchObject([
+    {
+      level: "error",
+      reason: "RolledBack",
+      message:
+        "p: revision 2 does not become ready: r failed: it said no. Revision 1, which was ready, is applied again",
+    },
+  ]);
+});
+
+test("a return that fails, too, is left as it is", () => {
+  const back = settleRollouts(withReplica(applied(first, form("b")), form("b"), failed), now).snapshot;
+  const again = withReplica(back, form("a"), failed);
+  expect(settleRollouts(again, now)).toEqual({ snapshot: again, events: [] });
+});
+
+test("without any form that was ready there is nothing to return to", () => {
+  const never = withReplica(applied(snapshot({ profiles: [stored(form("a"))] }), form("b")), form("b"), failed);
+  expect(settleRollouts(never, now)).toEqual({ snapshot: never, events: [] });
+  expect(outcomes(never)).toEqual(["1 apply replaced", "2 apply underway"]);
+});
+
+test("another count begins no revision", () => {
+  const more = applied(first, { ...form("a"), replicas: { kind: "fixed", count: 3 } });
+  expect(outcomes(more)).toEqual(["1 apply ready"]);
+  expect(more.profiles[0]?.revisions[0]?.profile.replicas).toEqual({ kind: "fixed", count: 3 });
+});
+
+/** One turn, with the profile's only replica ready or failed. */
+function turnOf(state: Snapshot, works: (of: Profile) => boolean): Snapshot {
+  const present = state.profiles[0]?.profile ?? form("a");
+  return settleRollouts(withReplica(state, present, works(present) ? ready : failed), now).snapshot;
+}
+
+function checkRevisions({ profiles }: Snapshot): void {
+  const { revisions = [], profile: present } = profiles[0] ?? {};
+  expect(revisions.length).toBeLessThanOrEqual(KEPT_REVISIONS);
+  expect(revisions.map(({ number }) => number)).toEqual(
+    revisions.map((_, index) => (revisions[0]?.number ?? 0) + index),
+  );
+  expect(revisions.at(-1)?.profile).toEqual(present);
+}
+
+test("whatever is applied and whatever fails: no more revisions than are kept, and returning comes to an end", () => {
+  const steps = fc.array(fc.record({ arg: fc.constantFrom("a", "b", "c"), good: fc.boolean() }), { maxLength: 30 });
+  fc.assert(
+    fc.property(steps, (changes) => {
+      let state = snapshot({ profiles: [stored(form("a"))], specs: [storedSpec(form("a"))] });
+      for (const { arg, good } of changes) {
+        state = applied(state, form(arg));
+        const works = (of: Profile): boolean => good || specHash(of) !== specHash(form(arg));
+        for (let turn = 0; turn < 3; turn++) state = turnOf(state, works);
+        expect(outcomes(turnOf(state, works))).toEqual(outcomes(state));
+        checkRevisions(state);
+      }
+    }),
+  );
+});
