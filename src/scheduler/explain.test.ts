@@ -6,11 +6,11 @@ import { bytes } from "../core/ids.ts";
 import type { ClusterNode, HeldModel } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
 import { type Ask, askOf } from "./ask.ts";
-import { changeInWords, explain, type NodeAnswer } from "./explain.ts";
+import { explain, type NodeAnswer } from "./explain.ts";
 import { nodeViews } from "./node-view.ts";
 import { place } from "./place.ts";
 import { DEFAULT_POLICY } from "./policies.ts";
-import type { Remedy } from "./remedy.ts";
+import { type Remedy, remedyInWords } from "./remedy.ts";
 
 /** One node and what is asked of it. The model's header and size are known by another node, which is no candidate. */
 interface World {
@@ -32,7 +32,7 @@ const answer = (world: World): NodeAnswer => {
 };
 
 const inWords = (world: World): readonly string[] =>
-  answer(world).refusals.map((refusal) => `${refusal.filter}: ${changeInWords(refusal)}`);
+  answer(world).refusals.map(({ filter, remedies }) => `${filter}: ${remedies.map(remedyInWords).join(", or ")}`);
 
 const held = (source: string, size: number): HeldModel => ({ source, path: "/w", bytes: bytes(size), facts: facts() });
 const world = (more: Partial<World> = {}): World => ({

@@ -2,7 +2,7 @@ import type { NodeId } from "../core/ids.ts";
 import type { Ask } from "./ask.ts";
 import { byNodeId, type NodeView } from "./node-view.ts";
 import { weightedScore } from "./place.ts";
-import { type Remedy, remedyInWords } from "./remedy.ts";
+import type { Remedy } from "./remedy.ts";
 import type { PlacementPolicy } from "./rules.ts";
 
 /** One rule's no, with what would make it a yes. */
@@ -34,6 +34,3 @@ export function explain(ask: Ask, views: readonly NodeView[], policy: PlacementP
     return { node: view.node.id, refusals, score };
   });
 }
-
-/** "uncordon it", "give it the label rack=r12, or drop rack from node_selector"; "" when nothing would do. */
-export const changeInWords = ({ remedies }: Refusal): string => remedies.map(remedyInWords).join(", or ");

@@ -6,6 +6,7 @@ import { chat } from "./chat.ts";
 import { completion } from "./completion.ts";
 import { remove } from "./delete.ts";
 import { events } from "./events.ts";
+import { explain } from "./explain.ts";
 import { logs } from "./logs.ts";
 import { models } from "./models.ts";
 import { nodes } from "./nodes.ts";
@@ -40,6 +41,7 @@ export const ctl: CommandSpec = {
     replicas,
     models,
     ps,
+    explain,
     logs,
     events,
     chat,

@@ -95,8 +95,12 @@ export const replicaColumns = ({ now, colours }: Looking): readonly Column<Repli
   { header: "SINCE", cell: (replica) => ageOf(replica.since, now), right: true, ticks: true },
   { header: "GPUS", cell: (replica) => String(replica.gpuUuids.length), right: true, wide: true },
   { header: "SPEC", cell: (replica) => replica.specHash, wide: true },
+  { header: "ESTIMATE", cell: estimateWords, right: true, wide: true },
+  { header: "ESTIMATED", cell: (replica) => replica.estimateOrigin, wide: true },
   { header: "REASON", cell: (replica) => replica.reason },
 ];
+
+const estimateWords = ({ estimate }: Replica): string => (estimate === undefined ? "" : formatBytes(estimate.total));
 
 /** What runs as a process now. */
 export const processColumns = ({ now, colours }: Looking): readonly Column<Replica>[] => [

@@ -8,6 +8,7 @@ import { agentSession } from "../sessions/agent-session.ts";
 import { apply } from "./apply.ts";
 import { makeKey } from "./create-key.ts";
 import { remove } from "./delete.ts";
+import { explainPlace } from "./explain.ts";
 import { getStatus } from "./get-status.ts";
 import { listEvents } from "./list-events.ts";
 import { listKeys } from "./list-keys.ts";
@@ -32,6 +33,7 @@ export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
       listEvents: (request) => listEvents(plane, request),
       apply: (request) => apply(plane, request),
       delete: (request) => remove(plane, request),
+      explain: (request) => explainPlace(plane, request),
       logs: (request, context) => logs(plane, request, context),
       createKey: (request, context) => makeKey(plane, request, context),
       listKeys: (request) => listKeys(plane, request),

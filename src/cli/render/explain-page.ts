@@ -1,0 +1,81 @@
+import { formatBytes } from "../../core/format.ts";
+import type { ExplainResponse, NodeExplanation } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import type { MemoryEstimate } from "../../wire/gen/llmgw/v1/common_pb.js";
+import { type Looking, stateColour } from "./columns.ts";
+import { type Column, table } from "./table.ts";
+import { oneLine } from "./text.ts";
+
+/** Why something is where it is, or nowhere: what it takes, and every node's answer. */
+export function explainPage(answer: ExplainResponse, looking: Looking): string {
+  const { colours } = looking;
+  const name = answer.replica === "" ? answer.profile : answer.replica;
+  const paint = stateColour(answer.state, colours) ?? ((text: string) => text);
+  const state = answer.state === "" ? [] : [`  State     ${paint(answer.state)}: ${oneLine(answer.reason)}`];
+  const perToken = answer.kvPerToken === 0 ? [] : [`  Cache     ${formatBytes(answer.kvPerToken)} for each token`];
+  const head = [
+    colours.bold(name),
+    ...state,
+    `  Model     ${oneLine(answer.source)}`,
+    `  Estimate  ${oneLine(answer.origin)}`,
+    ...perToken,
+  ];
+  const sizes = [...(answer.onCpu === undefined ? [] : [answer.onCpu]), ...answer.onGpus];
+  const look = { width: undefined, colours };
+  return [
+    ...head.map((line) => `${line}\n`),
+    "\n",
+    table(ESTIMATE_COLUMNS, sizes, look),
+    "\n",
+    answer.nodes.length === 0 ? "No node has joined yet.\n" : table(nodeColumns(looking), rowsOf(answer), look),
+  ].join("");
+}
+
+const size = (header: string, of: (estimate: MemoryEstimate) => number): Column<MemoryEstimate> => ({
+  header,
+  cell: (estimate) => formatBytes(of(estimate)),
+  right: true,
+});
+
+const ESTIMATE_COLUMNS: readonly Column<MemoryEstimate>[] = [
+  { header: "ON", cell: ({ gpus }) => (gpus === 0 ? "CPU" : `${String(gpus)} ${gpus === 1 ? "GPU" : "GPUs"}`) },
+  { header: "CONTEXT", cell: ({ context }) => (context === 0 ? "unknown" : String(context)), right: true },
+  size("WEIGHTS", ({ weights }) => weights),
+  size("CACHE", ({ kvCache }) => kvCache),
+  size("OVERHEAD", ({ overhead }) => overhead),
+  size("TOTAL", ({ total }) => total),
+  { header: "EACH GPU", cell: ({ gpus, perGpu }) => (gpus === 0 ? "" : formatBytes(perGpu)), right: true },
+  size("HOST", ({ host }) => host),
+];
+
+interface Row {
+  readonly node: string;
+  readonly answer: string;
+  readonly rule: string;
+  readonly reason: string;
+  readonly change: string;
+}
+
+/** One row for each rule that says no; one for a node that says yes. */
+const rowsOf = ({ nodes }: ExplainResponse): readonly Row[] => nodes.flatMap(rowsOfNode);
+
+function rowsOfNode({ node, here, refusals }: NodeExplanation): readonly Row[] {
+  const answer = here ? "here" : refusals.length === 0 ? "yes" : "no";
+  if (refusals.length === 0) {
+    const reason = here ? "it is here, and one more would fit" : "would take it";
+    return [{ node, answer, rule: "", reason, change: "" }];
+  }
+  return refusals.map(({ rule, reason, changes }) => ({
+    ...{ node, answer, rule },
+    // The one that is here has what it needs: the rules speak of one more.
+    reason: here ? `for one more: ${reason}` : reason,
+    change: changes.join(", or "),
+  }));
+}
+
+const nodeColumns = ({ colours }: Looking): readonly Column<Row>[] => [
+  { header: "NODE", cell: (row) => row.node },
+  { header: "ANSWER", cell: (row) => row.answer, colour: (row) => (row.answer === "no" ? colours.red : colours.green) },
+  { header: "RULE", cell: (row) => row.rule },
+  { header: "WHY", cell: (row) => row.reason },
+  { header: "SMALLEST CHANGE", cell: (row) => row.change },
+];

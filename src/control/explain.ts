@@ -1,0 +1,91 @@
+import { create } from "@bufbuild/protobuf";
+import type { NodeId } from "../core/ids.ts";
+import type { MemoryEstimate } from "../core/memory-estimate.ts";
+import type { Profile } from "../core/profile.ts";
+import { type Replica, REPLICA_TRAITS } from "../core/replica-state.ts";
+import { askOf } from "../scheduler/ask.ts";
+import { explain, type NodeAnswer } from "../scheduler/explain.ts";
+import { nodeViews } from "../scheduler/node-view.ts";
+import { DEFAULT_POLICY } from "../scheduler/policies.ts";
+import { remedyInWords } from "../scheduler/remedy.ts";
+import type { Snapshot } from "../store/store.ts";
+import { type ExplainResponse, ExplainResponseSchema } from "../wire/gen/llmgw/v1/admin_pb.js";
+import { estimateToWire } from "../wire/model-facts.ts";
+import type { Estimated } from "../wire/replica.ts";
+import { replicaReason } from "../wire/replica-reason.ts";
+import { toText } from "../wire/scalar.ts";
+import { specKey } from "./changes.ts";
+import { specsByKey } from "./decide.ts";
+import { needsOf } from "./model-needs.ts";
+
+/** What is asked about: a profile, whose next replica is meant, or one replica as it was made. */
+interface Subject {
+  readonly spec: Profile;
+  readonly replica: Replica | undefined;
+}
+
+/** Undefined: nothing has that name. */
+export function explainName(
+  snapshot: Snapshot,
+  name: string,
+  {
+    installable,
+    inFlight,
+  }: { readonly installable: readonly string[]; readonly inFlight: (id: Replica["id"]) => number },
+): ExplainResponse | undefined {
+  const subject = subjectOf(snapshot, name);
+  if (subject === undefined) return undefined;
+  const { spec, replica } = subject;
+  const ask = askOf(spec, needsOf(snapshot)(spec), installable);
+  const { needs } = ask;
+  const answers = explain(ask, nodeViews(snapshot.nodes, snapshot.replicas), DEFAULT_POLICY);
+  return create(ExplainResponseSchema, {
+    profile: spec.name,
+    replica: replica?.id ?? "",
+    state: replica?.state.kind ?? "",
+    reason: replica === undefined ? "" : toText(replicaReason(replica.state, inFlight(replica.id))),
+    source: toText(spec.model.source),
+    basis: needs.basis,
+    origin: toText(needs.origin),
+    onCpu: estimateToWire(needs.onCpu),
+    onGpus: needs.onGpus.map(estimateToWire),
+    kvPerToken: needs.kvPerToken,
+    nodes: answers.map((answer) => nodeToWire(answer, homeOf(replica))),
+  });
+}
+
+function subjectOf(snapshot: Snapshot, name: string): Subject | undefined {
+  const stored = snapshot.profiles.find(({ profile }) => profile.name === name);
+  if (stored !== undefined) return { spec: stored.profile, replica: undefined };
+  const replica = snapshot.replicas.find(({ id }) => id === name);
+  const spec = replica === undefined ? undefined : specsByKey(snapshot).get(specKey(replica));
+  return spec === undefined ? undefined : { spec, replica };
+}
+
+const homeOf = (replica: Replica | undefined): NodeId | undefined =>
+  replica !== undefined && REPLICA_TRAITS[replica.state.kind].holdsResources ? replica.placement?.node : undefined;
+
+const nodeToWire = ({ node, refusals, score }: NodeAnswer, home: NodeId | undefined) => ({
+  node,
+  here: node === home,
+  refusals: refusals.map(({ filter, reason, remedies }) => ({
+    rule: filter,
+    reason: toText(reason),
+    changes: remedies.map(remedyInWords).map(toText),
+  })),
+  score: score ?? 0,
+});
+
+/** What each replica was estimated to take where it is; of one without a place, on as little as it could do with. */
+export function estimatesOf(snapshot: Snapshot): (replica: Replica) => Estimated | undefined {
+  const specs = specsByKey(snapshot);
+  const needs = needsOf(snapshot);
+  return (replica) => {
+    const spec = specs.get(specKey(replica));
+    if (spec === undefined) return undefined;
+    const { onCpu, onGpus, origin } = needs(spec)(spec.context);
+    const gpus = replica.placement?.gpus.length ?? 0;
+    const estimate: MemoryEstimate = gpus === 0 ? onCpu : (onGpus.find((each) => each.gpus === gpus) ?? onGpus[0]);
+    return { estimate, origin };
+  };
+}
