@@ -70,6 +70,27 @@ export const ERRORS = {
     exit: 4,
     doc: "The request's head did not come in time.",
   },
+  RATE_LIMITED: {
+    http: 429,
+    type: "rate_limit_error",
+    code: "rate_limit_exceeded",
+    exit: 1,
+    doc: "A limit of the key's is reached: requests or tokens per minute, or requests at the same time.",
+  },
+  BUDGET_USED_UP: {
+    http: 429,
+    type: "insufficient_quota",
+    code: "insufficient_quota",
+    exit: 1,
+    doc: "The key's tokens of the day or the month are used up.",
+  },
+  KEYS_NOT_KNOWN: {
+    http: 503,
+    type: "service_unavailable_error",
+    code: "keys_not_known",
+    exit: 1,
+    doc: "The router has just started and has not heard yet which keys there are.",
+  },
   HEADERS_TOO_LARGE: {
     http: 431,
     type: "invalid_request_error",
@@ -105,6 +126,13 @@ export const ERRORS = {
     code: "model_not_ready",
     exit: 1,
     doc: "The model is known, but no replica of it is ready.",
+  },
+  OVERLOADED: {
+    http: 503,
+    type: "service_unavailable_error",
+    code: "server_is_overloaded",
+    exit: 1,
+    doc: "Every replica has as many requests as it works on, and the queue is full or the wait in it was too long.",
   },
   ENGINE_TIMEOUT: {
     http: 504,

@@ -20,6 +20,8 @@ export interface Trace {
   readonly clientRequestId: string | undefined;
   readonly method: string;
   readonly path: string;
+  /** The name of the client's key; undefined where none is asked for. */
+  readonly key: string | undefined;
   readonly startedAt: Millis;
   uploadedAt: Millis | undefined;
   handedOverAt: Millis | undefined;
@@ -35,7 +37,7 @@ export interface Trace {
 
 /** A trace of a request that has just come, and of which nothing else is known yet. */
 export function newTrace(
-  request: { readonly requestId: string; readonly path: string },
+  request: { readonly requestId: string; readonly path: string; readonly visit: { readonly key: string | undefined } },
   { method, headers }: Pick<IncomingMessage, "method" | "headers">,
   now: Millis,
 ): Trace {
@@ -45,6 +47,7 @@ export function newTrace(
     clientRequestId: typeof clientRequestId === "string" ? clientRequestId.slice(0, 128) : undefined,
     method: method ?? "",
     path: request.path,
+    key: request.visit.key,
     startedAt: now,
     uploadedAt: undefined,
     handedOverAt: undefined,
@@ -85,6 +88,7 @@ export class Accounts {
         client_request_id: trace.clientRequestId,
         method: trace.method,
         path: trace.path,
+        key: trace.key,
         model: trace.model,
         replica: trace.replica,
         attempts: trace.attempts,

@@ -6,6 +6,7 @@ import type { Exchange } from "./exchange.ts";
 import type { Fleet } from "./fleet.ts";
 import type { RouterLimits } from "./limits.ts";
 import type { RouterMetrics } from "./metrics.ts";
+import type { Visit } from "./keys/visit.ts";
 import type { HttpExchange } from "./reply.ts";
 import type { Sweep } from "./sweep.ts";
 
@@ -29,6 +30,7 @@ export interface ExchangeRequest extends HttpExchange {
   /** Path and query. */
   readonly target: string;
   readonly shape: ErrorShape;
+  readonly visit: Visit;
   /** CORS and the like: names and values in turn, on every answer. */
   readonly extraHeaders: readonly string[];
 }

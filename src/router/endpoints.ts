@@ -11,6 +11,9 @@ export type Endpoint =
   | { readonly kind: "readiness" }
   | { readonly kind: "metrics" };
 
+/** Those that a client's key opens. */
+export type KeyedEndpoint = Extract<Endpoint, { readonly kind: "engine" | "models" | "model" }>;
+
 const OPENAI: Endpoint = { kind: "engine", errors: "openai" };
 const ANTHROPIC: Endpoint = { kind: "engine", errors: "anthropic" };
 

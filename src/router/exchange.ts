@@ -12,6 +12,7 @@ import { errorEvent, type Refusal } from "./error-body.ts";
 import type { Relaying, State, Waiting } from "./exchange-state.ts";
 import type { Model, Replica } from "./fleet.ts";
 import { forwardedHeaders, requestHead } from "./forward-head.ts";
+import { tokensOf } from "./keys/charge.ts";
 import { allAside, engineFailed, noModel, notReady, unknownModel } from "./refusals.ts";
 import { isEventStream, relayedHeaders } from "./relay-headers.ts";
 import { Relay } from "./relay.ts";
@@ -45,7 +46,9 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
 
   start(): void {
     this.#context.sweep.add(this);
-    receive(this.#request.req, this.#context.limits.bodyBytes, this);
+    const over = this.#request.visit.peek();
+    if (over !== undefined) this.#refuse(over.refusal, over.headers);
+    else receive(this.#request.req, this.#context.limits.bodyBytes, this);
   }
 
   /** Nothing has been answered yet. */
@@ -71,15 +74,27 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
       this.#refuse(noModel(field), []);
       return;
     }
-    const model = this.#context.fleet.model(field.name);
-    if (model === undefined) {
-      this.#refuse(unknownModel(field.name), []);
-      return;
-    }
+    const model = this.#entered(field.name);
+    if (model === undefined) return;
     this.#model = model;
     this.#trace.model = model.name;
     model.inFlight += 1;
     this.#dispatch(model, upload);
+  }
+
+  /** The model, with a slot of the key's taken for it; undefined: the request is refused. */
+  #entered(name: string): Model | undefined {
+    const { visit } = this.#request;
+    const forbidden = visit.forbids(name);
+    const model = forbidden === undefined ? this.#context.fleet.model(name) : undefined;
+    if (model === undefined) {
+      this.#refuse(forbidden?.refusal ?? unknownModel(name), []);
+      return undefined;
+    }
+    const over = visit.enter();
+    if (over === undefined) return model;
+    this.#refuse(over.refusal, over.headers);
+    return undefined;
   }
 
   /** Sends to the replica that is to have it; a failed attempt comes here again. */
@@ -170,7 +185,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
   /** What every answer carries. */
   #ownHeaders(): readonly string[] {
     const { replica, attempts } = this.#trace;
-    const own = ["x-llmgw-attempts", String(attempts), ...this.#request.extraHeaders];
+    const own = ["x-llmgw-attempts", String(attempts), ...this.#request.visit.headers(), ...this.#request.extraHeaders];
     return replica === undefined ? own : ["x-llmgw-replica", replica, ...own];
   }
 
@@ -335,6 +350,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
       this.#trace.bytesOut = state.relay.bytesOut;
       this.#trace.usage = state.relay.usage();
     }
+    this.#request.visit.leave(tokensOf(this.#trace, ending));
     this.#context.accounts.settle(this.#trace, ending, this.#now());
     this.#context.sweep.delete(this);
     this.#context.onSettled(this);

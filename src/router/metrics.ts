@@ -126,6 +126,11 @@ export class RouterMetrics {
     this.#tokens.inc({ model, kind: "completion" }, usage.completion);
   }
 
+  /** Before it was known what for. */
+  turnedAway(code: number): void {
+    this.#requests.inc({ model: UNKNOWN_MODEL, code: String(code) });
+  }
+
   retried(reason: string): void {
     this.#retries.inc({ reason });
   }

@@ -45,7 +45,8 @@ export function allAside({ name, replicas }: ModelRoute, wait: Millis): Later {
   return { refusal: { code: "MODEL_NOT_READY", message, param: "model" }, headers: laterHeaders(wait, true) };
 }
 
-function laterHeaders(waitMs: number, retry: boolean): readonly string[] {
+/** `retry`: whether coming again after this wait can help. */
+export function laterHeaders(waitMs: number, retry: boolean): readonly string[] {
   const seconds = toRetryAfter(waitMs as Millis);
   return ["retry-after", String(seconds), "retry-after-ms", String(seconds * 1000), "x-should-retry", String(retry)];
 }

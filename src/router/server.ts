@@ -9,12 +9,15 @@ import type { Logger } from "../platform/logger.ts";
 import { ROUTING_POLICIES, type RoutingPolicyName } from "../routing/policies.ts";
 import { Accounts } from "./account.ts";
 import { ClientSockets } from "./client-sockets.ts";
-import type { ExchangeContext } from "./context.ts";
+import type { ExchangeContext, ExchangeRequest } from "./context.ts";
 import { type AllowedOrigins, corsHeaders, preflightHeaders } from "./cors.ts";
-import { type Endpoint, findEndpoint, methodsOf } from "./endpoints.ts";
+import { type Endpoint, findEndpoint, type KeyedEndpoint, methodsOf } from "./endpoints.ts";
 import { errorBody, type Refusal } from "./error-body.ts";
 import { Exchange } from "./exchange.ts";
 import { Fleet } from "./fleet.ts";
+import { Gate, type RouterAuth } from "./keys/gate.ts";
+import { KeyBook } from "./keys/key-book.ts";
+import type { Visit } from "./keys/visit.ts";
 import type { RouterLimits } from "./limits.ts";
 import { RouterMetrics } from "./metrics.ts";
 import { decodeModelName, modelBody, modelListBody } from "./models.ts";
@@ -29,6 +32,7 @@ export interface RouterServerOptions {
   readonly limits: RouterLimits;
   readonly policy: RoutingPolicyName;
   readonly cors: AllowedOrigins;
+  readonly auth: RouterAuth;
   /** PEM texts. Without them the router speaks plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
 }
@@ -46,6 +50,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,128}$/;
 /** The OpenAI-compatible server in front of the fleet. */
 export class RouterServer {
   readonly fleet: Fleet;
+  readonly keys = new KeyBook();
   readonly metrics: RouterMetrics;
   readonly #options: RouterServerOptions;
   readonly #server: Server;
@@ -53,12 +58,14 @@ export class RouterServer {
   readonly #sockets = new ClientSockets();
   readonly #exchanges = new Map<Exchange, IncomingMessage["socket"]>();
   readonly #context: ExchangeContext;
+  readonly #gate: Gate;
   #isStopping = false;
 
   constructor(options: RouterServerOptions) {
     this.#options = options;
     const { clock, limits, random, logger } = options;
     this.fleet = new Fleet(clock);
+    this.#gate = new Gate(options.auth, this.keys, clock);
     this.metrics = new RouterMetrics(this.fleet);
     this.#sweep = new Sweep(clock, limits.tick);
     this.#context = {
@@ -168,13 +175,9 @@ export class RouterServer {
   #answer(asked: Asked, endpoint: Endpoint, waitsForContinue: boolean): void {
     switch (endpoint.kind) {
       case "engine":
-        this.#exchange(asked, endpoint, waitsForContinue);
-        return;
       case "models":
-        this.#reply(asked, 200, modelListBody([...this.fleet.models()].map(({ route }) => route)));
-        return;
       case "model":
-        this.#model(asked, endpoint.name);
+        this.#answerByKey(asked, endpoint, waitsForContinue);
         return;
       case "health":
         this.#reply(asked, 200, '{"status":"ok"}');
@@ -190,8 +193,22 @@ export class RouterServer {
     }
   }
 
-  #exchange(asked: Asked, endpoint: Endpoint & { readonly kind: "engine" }, waitsForContinue: boolean): void {
-    const exchange = new Exchange(this.#context, { ...asked, shape: endpoint.errors });
+  #answerByKey(asked: Asked, endpoint: KeyedEndpoint, waitsForContinue: boolean): void {
+    const entered = this.#gate.enter(asked.req.headers);
+    if (!entered.ok) {
+      const { refusal, headers } = entered.error;
+      this.metrics.turnedAway(ERRORS[refusal.code].http);
+      this.#refuse(asked, refusal, headers);
+    } else if (endpoint.kind === "engine") {
+      this.#exchange({ ...asked, shape: endpoint.errors, visit: entered.value }, waitsForContinue);
+    } else if (endpoint.kind === "models") {
+      const routes = [...this.fleet.models()].map(({ route }) => route);
+      this.#reply(asked, 200, modelListBody(routes.filter(({ name }) => entered.value.mayAsk(name))));
+    } else this.#model(asked, endpoint.name, entered.value);
+  }
+
+  #exchange(asked: ExchangeRequest, waitsForContinue: boolean): void {
+    const exchange = new Exchange(this.#context, asked);
     const { socket } = asked.req;
     this.#exchanges.set(exchange, socket);
     this.#sockets.add(socket, exchange);
@@ -205,27 +222,38 @@ export class RouterServer {
     if (socket !== undefined) this.#sockets.delete(socket, exchange);
   }
 
-  #model(asked: Asked, escaped: string): void {
+  #model(asked: Asked, escaped: string, visit: Visit): void {
     const name = decodeModelName(escaped);
     const model = name === undefined ? undefined : this.fleet.model(name);
+    const forbidden = name === undefined ? undefined : visit.forbids(name.slice(0, 200));
     if (name === undefined)
       this.#refuse(asked, { code: "BAD_REQUEST", message: "The model's name holds a broken %-escape." });
+    else if (forbidden !== undefined) this.#refuse(asked, forbidden.refusal);
     else if (model === undefined) this.#refuse(asked, unknownModel(name.slice(0, 200)));
     else this.#reply(asked, 200, modelBody(model.route));
   }
 
   #readiness(asked: Asked): void {
     const models = [...this.fleet.models()];
-    if (models.some(({ replicas }) => replicas.length > 0)) this.#reply(asked, 200, '{"status":"ready"}');
+    const isServing = models.some(({ replicas }) => replicas.length > 0);
+    if (isServing && this.#gate.isReady) this.#reply(asked, 200, '{"status":"ready"}');
+    else if (isServing) this.#reply(asked, 503, '{"status":"not ready","reason":"no keys from the control plane yet"}');
     else {
-      const waiting = models.map(({ name, route }) => `${name}: ${route.waitingFor}`);
+      // Names of models are told to those only who may know them.
+      const waiting = (this.#gate.asksForKeys ? [] : models).map(({ name, route }) => `${name}: ${route.waitingFor}`);
       const missing =
         this.fleet.revision === undefined ? "no routes from the control plane yet" : "no model has a ready replica";
       this.#reply(asked, 503, JSON.stringify({ status: "not ready", reason: missing, waiting }));
     }
   }
 
-  async #metricsText({ res }: Asked): Promise<void> {
+  async #metricsText(asked: Asked): Promise<void> {
+    if (this.#gate.asksForKeys) {
+      const message = "With keys asked for, the numbers are only at the control plane's port.";
+      this.#refuse(asked, { code: "UNKNOWN_URL", message });
+      return;
+    }
+    const { res } = asked;
     const text = await this.metrics.text();
     res.writeHead(200, ["content-type", this.metrics.registry.contentType]);
     res.end(text);

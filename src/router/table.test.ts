@@ -6,6 +6,7 @@ import type { RouteTable } from "../core/route.ts";
 import { systemClock } from "../platform/clock.ts";
 import { silentLogger } from "../platform/logger.ts";
 import { Fleet } from "./fleet.ts";
+import { KeyBook } from "./keys/key-book.ts";
 import { TableClient } from "./table.ts";
 
 const table = (revision: number, ports: readonly number[]): RouteTable => ({
@@ -39,6 +40,7 @@ function start(source: RouteSource): Fleet {
   client = new TableClient({
     transport: source.transport(),
     holder: fleet,
+    keys: new KeyBook(),
     routerId: "r",
     clock: systemClock,
     random: Math.random,

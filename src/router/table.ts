@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createClient, type Transport } from "@connectrpc/connect";
 import { messageOf } from "../core/errors.ts";
 import { millis, type Millis } from "../core/ids.ts";
+import type { KeySet } from "../core/client-key.ts";
 import type { RouteTable } from "../core/route.ts";
 import type { Clock } from "../platform/clock.ts";
 import { pause } from "../platform/clock.ts";
@@ -11,6 +12,7 @@ import {
   type RouterSessionRequest,
   RouterSessionRequestSchema,
 } from "../wire/gen/llmgw/v1/router_pb.js";
+import { keySetFromWire } from "../wire/keys.ts";
 import { routeTableFromWire } from "../wire/routes.ts";
 
 /** What a session needs of the fleet. */
@@ -25,6 +27,7 @@ interface TableHolder {
 export interface TableClientOptions {
   readonly transport: Transport;
   readonly holder: TableHolder;
+  readonly keys: { update(set: KeySet): void };
   readonly routerId: string;
   readonly clock: Clock;
   readonly random: () => number;
@@ -86,6 +89,7 @@ export class TableClient {
     try {
       const client = createClient(RouterService, transport);
       for await (const { body } of client.session(this.#outgoing(mailbox, signal), { signal })) {
+        if (body.case === "keys") this.#options.keys.update(keySetFromWire(body.value));
         if (body.case !== "table") continue;
         tables += 1;
         holder.update(routeTableFromWire(body.value));

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Transport } from "@connectrpc/connect";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
+import type { RouterAuth } from "../router/keys/gate.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "../router/limits.ts";
 import { RouterServer } from "../router/server.ts";
 import { TableClient } from "../router/table.ts";
@@ -15,6 +16,8 @@ export interface RouterOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   /** Origins whose pages may call the router; "*" for all. None by default: a page must not use a router unasked. */
   readonly cors?: readonly string[];
+  /** "keys": only those are served who show a key that the control plane knows. Left out: everybody. */
+  readonly auth?: RouterAuth;
   readonly limits?: Partial<RouterLimits>;
   readonly clock?: Clock;
 }
@@ -39,10 +42,19 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     policy: "least-in-flight",
     cors: options.cors ?? [],
+    auth: options.auth ?? "none",
     tls: options.tls,
   });
   const port = await server.listen(listen.host, listen.port);
-  const table = new TableClient({ transport, holder: server.fleet, routerId: randomUUID(), clock, random, logger });
+  const table = new TableClient({
+    transport,
+    holder: server.fleet,
+    keys: server.keys,
+    routerId: randomUUID(),
+    clock,
+    random,
+    logger,
+  });
   table.start();
   const scheme = options.tls === undefined ? "http" : "https";
   const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;

@@ -1,9 +1,11 @@
 import { createRouterTransport } from "@connectrpc/connect";
 import { pino } from "pino";
+import type { KeyGrant, KeySet } from "../../src/core/client-key.ts";
 import { millis, profileName, replicaId } from "../../src/core/ids.ts";
 import type { ModelRoute, RouteTable } from "../../src/core/route.ts";
 import { type RunningRouter, type RouterOptions, startRouter } from "../../src/run/router.ts";
 import { type RouterReport, RouterService } from "../../src/wire/gen/llmgw/v1/router_pb.js";
+import { keySetToWire } from "../../src/wire/keys.ts";
 import { routeTableToWire } from "../../src/wire/routes.ts";
 import { until } from "../e2e/wait.ts";
 import { json, RawUpstream, type Script } from "./raw-upstream.ts";
@@ -13,11 +15,17 @@ export class RouteSource {
   readonly reports: RouterReport[] = [];
   sessions = 0;
   #table: RouteTable | undefined;
+  #keys: KeySet | undefined;
   #wakers = new Set<() => void>();
   #cut = new AbortController();
 
   push(table: RouteTable): void {
     this.#table = table;
+    for (const wake of this.#wakers) wake();
+  }
+
+  pushKeys(keys: readonly KeyGrant[]): void {
+    this.#keys = { revision: (this.#keys?.revision ?? 0) + 1, keys };
     for (const wake of this.#wakers) wake();
   }
 
@@ -41,7 +49,13 @@ export class RouteSource {
     const { signal } = this.#cut;
     void this.#collect(requests).catch(() => undefined);
     let sent: RouteTable | undefined;
+    let sentKeys: KeySet | undefined;
     while (!signal.aborted) {
+      if (this.#keys !== undefined && this.#keys !== sentKeys) {
+        sentKeys = this.#keys;
+        yield { body: { case: "keys" as const, value: keySetToWire(sentKeys) } };
+        continue;
+      }
       if (this.#table !== undefined && this.#table !== sent) {
         sent = this.#table;
         yield { body: { case: "table" as const, value: routeTableToWire(sent) } };
