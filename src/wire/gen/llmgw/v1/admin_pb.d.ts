@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Endpoint, Event, Inventory, KeyLimits, MemoryEstimate, Progress } from "./common_pb.js";
+import type { CordonRequestSchema, CordonResponseSchema, DrainRequestSchema, DrainResponseSchema, GetRolloutRequestSchema, GetRolloutResponseSchema, PlanRequestSchema, PlanResponseSchema, RestartRequestSchema, RestartResponseSchema, ScaleRequestSchema, ScaleResponseSchema, UndoRolloutRequestSchema, UndoRolloutResponseSchema } from "./changing_pb.js";
 
 /**
  * Describes the file llmgw/v1/admin.proto.
@@ -139,6 +140,18 @@ export declare type Node = Message<"llmgw.v1.Node"> & {
    * @generated from field: repeated string replicas = 8;
    */
   replicas: string[];
+
+  /**
+   * Its replicas are being replaced elsewhere.
+   *
+   * @generated from field: bool draining = 9;
+   */
+  draining: boolean;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp drain_deadline = 10;
+   */
+  drainDeadline?: Timestamp | undefined;
 };
 
 /**
@@ -1142,6 +1155,70 @@ export declare const AdminService: GenService<{
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
     output: typeof DeleteResponseSchema;
+  },
+  /**
+   * What Apply would do, tried on everything as it is now. Changes nothing.
+   *
+   * @generated from rpc llmgw.v1.AdminService.Plan
+   */
+  plan: {
+    methodKind: "unary";
+    input: typeof PlanRequestSchema;
+    output: typeof PlanResponseSchema;
+  },
+  /**
+   * @generated from rpc llmgw.v1.AdminService.Scale
+   */
+  scale: {
+    methodKind: "unary";
+    input: typeof ScaleRequestSchema;
+    output: typeof ScaleResponseSchema;
+  },
+  /**
+   * Others take the replicas' places, one after another, by the profile's rollout rules.
+   *
+   * @generated from rpc llmgw.v1.AdminService.Restart
+   */
+  restart: {
+    methodKind: "unary";
+    input: typeof RestartRequestSchema;
+    output: typeof RestartResponseSchema;
+  },
+  /**
+   * @generated from rpc llmgw.v1.AdminService.GetRollout
+   */
+  getRollout: {
+    methodKind: "unary";
+    input: typeof GetRolloutRequestSchema;
+    output: typeof GetRolloutResponseSchema;
+  },
+  /**
+   * @generated from rpc llmgw.v1.AdminService.UndoRollout
+   */
+  undoRollout: {
+    methodKind: "unary";
+    input: typeof UndoRolloutRequestSchema;
+    output: typeof UndoRolloutResponseSchema;
+  },
+  /**
+   * Closes a node to new replicas, or opens it.
+   *
+   * @generated from rpc llmgw.v1.AdminService.Cordon
+   */
+  cordon: {
+    methodKind: "unary";
+    input: typeof CordonRequestSchema;
+    output: typeof CordonResponseSchema;
+  },
+  /**
+   * Cordons a node and has its replicas replaced elsewhere, each before it goes.
+   *
+   * @generated from rpc llmgw.v1.AdminService.Drain
+   */
+  drain: {
+    methodKind: "unary";
+    input: typeof DrainRequestSchema;
+    output: typeof DrainResponseSchema;
   },
   /**
    * Why a profile's or a replica's place is where it is, or is nowhere: every rule's answer for every node.
