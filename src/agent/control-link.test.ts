@@ -80,6 +80,7 @@ function node(servers: ControlLinkOptions["servers"], over: Partial<ControlLinkO
         observed: () => bench.observed,
         logPathOf: (id) => (id === "chat-1" ? join(root, "engine.log") : undefined),
         onDesired: (state) => desired.push(state),
+        onCertificate: () => undefined,
       },
       backoff: { base: millis(10), max: millis(50) },
       clock: systemClock,

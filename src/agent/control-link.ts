@@ -67,6 +67,12 @@ export class ControlLink {
     this.#session?.renew();
   }
 
+  /** Asks for a new certificate. False: there is no connection to ask on. */
+  requestCertificate(): boolean {
+    this.#session?.requestCertificate();
+    return this.#session !== undefined;
+  }
+
   /** Says goodbye; `run` resolves after it. */
   leave(): void {
     this.#leaving.abort();

@@ -12,6 +12,7 @@ import { type Contact, heard, lookAt, newContact } from "../wire/contact.ts";
 import { desiredFromWire } from "../wire/desired.ts";
 import {
   AgentService,
+  CertificateRequestSchema,
   GoodbyeSchema,
   HeartbeatSchema,
   HelloSchema,
@@ -40,6 +41,8 @@ export interface SessionNode {
   readonly observed: () => ObservedState;
   readonly logPathOf: (id: ReplicaId) => string | undefined;
   readonly onDesired: (desired: DesiredState) => void;
+  /** A new certificate in PEM, or why there is none. */
+  readonly onCertificate: (pem: string, error: string) => void;
 }
 
 interface SessionOptions {
@@ -84,6 +87,10 @@ export class Session {
   renew(): void {
     this.#isRenewing = true;
     this.#cut.abort();
+  }
+
+  requestCertificate(): void {
+    this.#outbox.put({ case: "certificateRequest", value: create(CertificateRequestSchema) });
   }
 
   sendInventory(inventory: Inventory): void {
@@ -135,7 +142,7 @@ export class Session {
   #leave(): void {
     this.#outbox.put({
       case: "goodbye",
-      value: create(GoodbyeSchema, { reason: "the agent stops; its engines serve on" }),
+      value: create(GoodbyeSchema, { reason: "the agent stops" }),
     });
     this.#outbox.close();
     this.#cancelCut = this.#options.clock.after(GOODBYE_TIMEOUT, () => {
@@ -190,6 +197,9 @@ export class Session {
         return;
       case "logRequest":
         this.#logs.begin(body.value);
+        return;
+      case "certificateAnswer":
+        node.onCertificate(body.value.certificate, body.value.error);
         return;
       case "logCancel":
         this.#logs.cancel(body.value.requestId);

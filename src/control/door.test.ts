@@ -20,7 +20,7 @@ async function admitted() {
   at.now = NOW;
   const { parsed } = await ours.leaf("node-a", { lifetime: millis(DAY) });
   const trust = { authorities: [ours.certificate], revoked: new Set<string>() };
-  const door = new Door(clock, trust);
+  const door = new Door(clock, trust, () => Promise.resolve(""));
   const peer = { kind: "tls", certificates: [parsed], problem: undefined } as const;
   return { door, peer, parsed, trust, admission: door.admitNode(peer, NODE) };
 }

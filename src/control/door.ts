@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { X509Certificate } from "node:crypto";
 import { type Millis, millis, type NodeId } from "../core/ids.ts";
 import type { Result } from "../core/result.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -12,18 +13,26 @@ export const EXPIRED_GRACE = millis(60_000);
 
 /** Of a stream that was let in. */
 export interface Admission {
+  /** What the node showed. */
+  readonly certificate: X509Certificate;
   /** Why it must end now; undefined: it may go on. Cheap enough to ask often. */
   refusal(): ConnectError | undefined;
 }
 
+/** Gives a node a new certificate for its key, in PEM. Rejects, in words for the agent, when it cannot. */
+export type Renew = (certificate: X509Certificate) => Promise<string>;
+
 /** Judges certificates by the authorities and the list of revoked ones that are in force now. */
 export class Door {
+  /** Of certificates whose owners were let in. */
+  readonly renewCertificate: Renew;
   readonly #clock: Clock;
   #trust: Trust;
 
-  constructor(clock: Clock, trust: Trust) {
+  constructor(clock: Clock, trust: Trust, renewCertificate: Renew) {
     this.#clock = clock;
     this.#trust = trust;
+    this.renewCertificate = renewCertificate;
   }
 
   /** Puts other authorities and another list in force, for streams that are open too. */
@@ -34,9 +43,12 @@ export class Door {
   /** Lets the peer in as that node, or throws the refusal in words. */
   admitNode(peer: Peer, node: NodeId): Admission {
     const path = this.#require(peer, (judging) => judgeNode(node, judging));
+    const [certificate] = path;
+    if (certificate === undefined) throw denied("no certificate was shown");
     const keys = revocationKeys(path);
-    const notAfter = path[0] === undefined ? millis(0) : factsOf(path[0]).notAfter;
+    const { notAfter } = factsOf(certificate);
     return {
+      certificate,
       refusal: () => {
         if (keys.some((key) => this.#trust.revoked.has(key))) return denied(`the certificate of ${node} was revoked`);
         const now = this.#clock.now();

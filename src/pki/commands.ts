@@ -122,7 +122,8 @@ async function makeLeaf(
 
 const lifetimeOf = ({ days }: Making): Millis => millis(days * DAY_MS);
 
-function entryOf({ name, role }: Pick<IssuedEntry, "name" | "role">, pem: string): IssuedEntry {
+/** What is remembered of a certificate. */
+export function entryOf({ name, role }: Pick<IssuedEntry, "name" | "role">, pem: string): IssuedEntry {
   const { serial, dnsNames, addresses, notBefore, notAfter } = factsOf(new X509Certificate(pem));
   return { name, role, serial, names: [...dnsNames, ...addresses], notBefore, notAfter, revokedAt: undefined };
 }

@@ -25,7 +25,7 @@ type CryptoKeyPair = webcrypto.CryptoKeyPair;
 type SigningAlgorithm = webcrypto.Algorithm & { readonly namedCurve?: string; readonly hash?: string };
 
 /** Clocks of a fleet differ: what was issued just now must be valid everywhere. */
-const BACKDATED = millis(5 * 60_000);
+export const BACKDATED = millis(5 * 60_000);
 const SERIAL_BYTES = 16;
 const CURVE = { name: "ECDSA", namedCurve: "P-256" };
 const SIGNATURE = { name: "ECDSA", hash: "SHA-256" };

@@ -14,7 +14,7 @@ const DEEPEST_CAUSE = 5;
 type Words = (failure: TlsFailure, now: Millis) => string;
 
 const FOREIGN: Words = () =>
-  "its certificate is not of an authority that this machine trusts: is tls.ca the authority that issued it?";
+  "its certificate is not of an authority that this machine trusts: is tls.ca (or --ca) the authority that issued it?";
 const clockNote = (now: Millis): string => `this machine's clock says ${inWords(now)}`;
 
 /** What a client's TLS library says of a server, and what it means. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { CertificateRenewal } from "../agent/certificate-renewal.ts";
 import { ControlLink } from "../agent/control-link.ts";
 import { readNvidiaDriver } from "../agent/discovery/driver.ts";
 import { createFabricReader } from "../agent/discovery/fabrics.ts";
@@ -45,6 +46,7 @@ export class Wiring {
   desired: DesiredState | undefined;
   watch: InventoryWatch | undefined;
   link: ControlLink | undefined;
+  renewal: CertificateRenewal | undefined;
 
   get address(): string | undefined {
     const address = this.watch?.current().address ?? "";
@@ -177,6 +179,7 @@ export function controlLink(
         replicas.apply(desired);
         link.changed();
       },
+      onCertificate: (pem, error) => void wiring.renewal?.answered(pem, error),
     },
     backoff: { base: config.reconnect_base, max: config.reconnect_max },
     ...{ clock: systemClock, random: Math.random, logger },
@@ -184,6 +187,10 @@ export function controlLink(
   tls?.onChange(() => {
     link.renew();
   });
+  if (tls !== undefined && config.tls !== undefined) {
+    const ask = (): boolean => link.requestCertificate();
+    wiring.renewal = new CertificateRenewal({ tls, path: config.tls.cert, ask, clock: systemClock, logger });
+  }
   wiring.link = link;
   return link;
 }

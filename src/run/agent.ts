@@ -87,6 +87,9 @@ async function startUnlocked(
   wiring.watch = watch;
   const link = controlLink(options, wiring, { replicas, watch, weights: suppliers.weights, tls });
   stack.defer(await offerMetrics(options, link, { replicas, watch }));
+  stack.defer(() => {
+    wiring.renewal?.close();
+  });
   const running = link.run();
   return {
     done: running,

@@ -5,6 +5,7 @@ import { LlmgwError } from "../core/errors.ts";
 import { millis } from "../core/ids.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Listening, TlsMaterial } from "../platform/listen.ts";
+import { isMissing } from "../platform/file-rights.ts";
 import type { Logger } from "../platform/logger.ts";
 import { FollowedTls } from "../pki/follow.ts";
 import { troubleWithClient } from "../pki/tls-words.ts";
@@ -37,7 +38,17 @@ export async function openServerTls(
   const opened = await FollowedTls.open({ files, where: "tls", clock, logger });
   if (!opened.ok) throw new LlmgwError("BAD_CONFIG", `the certificates cannot be used:\n${opened.error.join("\n")}`);
   const followed = opened.value;
-  const door = new Door(clock, followed.current);
+  const dir = dirname(tls.ca);
+  const door = new Door(clock, followed.current, async (certificate) => {
+    if (await isMissing(join(dir, "ca-key.pem"))) {
+      throw new Error(
+        "it does not hold the authority's key: issue a new certificate with `llmgw ctl cert issue-client`, and replace the node's files",
+      );
+    }
+    // Loaded late: its library is large, and few control planes hold the key.
+    const { renewNode } = await import("../pki/renewal.ts");
+    return renewNode(certificate, { dir, now: clock.now() });
+  });
   const tellTrouble = clientTroubles({ clock, logger });
   const materialOf = ({ cert, key, ca }: FollowedTls["current"]) => ({ cert, key, ca });
   return {

@@ -41,6 +41,8 @@ export type SessionOutcome =
   | { readonly kind: "inventory"; readonly inventory: Inventory }
   | { readonly kind: "observed"; readonly observed: ObservedState }
   | { readonly kind: "log"; readonly chunk: LogChunk }
+  /** The agent wants a new certificate for its key. */
+  | { readonly kind: "certificate" }
   | { readonly kind: "left"; readonly reason: string }
   /** From a newer agent, or after its goodbye. */
   | { readonly kind: "ignored" }
@@ -133,6 +135,8 @@ function onOpen(
       return open({ kind: "observed", observed: observedFromWire(body.value) });
     case "logChunk":
       return open({ kind: "log", chunk: body.value });
+    case "certificateRequest":
+      return open({ kind: "certificate" });
     case "goodbye": {
       const { reason } = body.value;
       return { session: { kind: "left", node: session.node, reason }, outcome: { kind: "left", reason } };

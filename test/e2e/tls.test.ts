@@ -1,5 +1,5 @@
 import { chmod, copyFile, readFile, rename, writeFile } from "node:fs/promises";
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { millis } from "../../src/core/ids.ts";
@@ -141,6 +141,32 @@ test("B156 a renewed certificate is used by one planned reconnect", async () => 
   expect((await site.nodes()).find(({ id }) => id === "node-a")?.state).toBe("ready");
 });
 
+test("B156 a certificate with less than a third of its life left is renewed over the agent's own stream", async () => {
+  await site.forge("node-e", {
+    commonName: "node-e",
+    names: [
+      { kind: "dns", value: "node-e" },
+      { kind: "ip", value: "192.0.2.5" },
+    ],
+    notBefore: millis(Date.now() - 9 * DAY),
+    lifetime: millis(DAY),
+  });
+  const agent = await site.agent("node-e");
+  const file = join(site.dir, "agent-node-e-node-e", "node.pem");
+  const before = new X509Certificate(await readFile(file));
+  await says(agent, /the certificate was renewed: the one before ends at/);
+  const after = new X509Certificate(await readFile(file));
+  expect(after.publicKey.equals(before.publicKey)).toBe(true);
+  expect([after.subject, after.subjectAltName]).toEqual([before.subject, before.subjectAltName]);
+  expect(after.validToDate.getTime() - Date.now()).toBeGreaterThan(9 * DAY);
+  await until("a second connection", () => connections(agent) === 2);
+  expect(agent.output()).not.toMatch(/was lost|cannot be reached|refuses/);
+
+  await site.cert("revoke", "node-e");
+  await says(agent, /refuses this node: the certificate of node-e was revoked/);
+  expect(await agent.end()).toBe(0);
+});
+
 describe("the admin API", () => {
   test("takes a certificate with the admin role for the token, and no other", async () => {
     await site.cert("issue-client", "alice", "--role", "admin");
@@ -278,7 +304,10 @@ describe("a server whose certificate is another authority's", () => {
     const folder = await site.agentFiles("distrusting", "node-y", "node-c");
     await writeFile(join(folder, "ca.pem"), texts.certificate);
     const agent = llmgw(["agent", "-c", join(folder, "agent.yaml"), "--data-dir", folder]);
-    await says(agent, /cannot be reached: its certificate is not of an authority that this machine trusts: is tls\.ca/);
+    await says(
+      agent,
+      /cannot be reached: its certificate is not of an authority that this machine trusts: is tls\.ca \(or --ca\)/,
+    );
     expect(await agent.end()).toBe(0);
   });
 

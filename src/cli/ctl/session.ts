@@ -55,7 +55,7 @@ async function ownCertificate(flags: Flags): Promise<Pick<AdminTarget, "certific
   }
   const read = await readTlsFiles({ cert, key }, "--");
   if (!read.ok) throw new LlmgwError("BAD_REQUEST", `${read.error.join("\n")}.`);
-  return { certificate: read.value };
+  return { certificate: { cert: read.value.cert, key: read.value.key } };
 }
 
 async function readWhole(path: string, what: string): Promise<string> {
@@ -79,10 +79,12 @@ function explained(error: unknown, connection: Connection): unknown {
   if (!(error instanceof ConnectError)) return error;
   const failure = failureOf(error);
   const { server, from, token } = connection;
-  const tls = troubleWithServer(error, systemClock.now());
   const place = `The control plane at ${server} (${from})`;
+  const tls = troubleWithServer(error, systemClock.now());
+  // The library has no code of its own for it.
+  if (tls !== undefined) return new LlmgwError("UNREACHABLE", `${place} cannot be reached: ${tls}.`, { cause: error });
   const sentences: Partial<Record<ErrorCode, string>> = {
-    UNREACHABLE: `${place} cannot be reached: ${tls ?? `${failure.message}. Is it running?`}`,
+    UNREACHABLE: `${place} cannot be reached: ${failure.message}. Is it running?`,
     UNAUTHENTICATED: `${place} ${token === undefined ? "wants an admin token and none was given" : "refused the admin token"}: give --token-file or LLMGW_TOKEN. The token is in the file admin-token of its data folder.`,
     WAIT_TIMEOUT: `${place} did not answer in time.`,
   };

@@ -2,12 +2,17 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { messageOf } from "../../core/errors.ts";
 import type { NewEvent } from "../../core/event.ts";
-import { millis, type NodeId } from "../../core/ids.ts";
+import { millis, type NodeId, plus } from "../../core/ids.ts";
 import { assertNever } from "../../core/result.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { type SessionRequest, type SessionResponse, SessionResponseSchema } from "../../wire/gen/llmgw/v1/agent_pb.js";
+import {
+  type LogChunk,
+  type SessionRequest,
+  type SessionResponse,
+  SessionResponseSchema,
+} from "../../wire/gen/llmgw/v1/agent_pb.js";
 import { lookAtSession, newSession, onAgentMessage, type SessionOutcome } from "../../wire/session.ts";
 import { Outbox } from "../outbox.ts";
 import type { Admission, Door } from "../door.ts";
@@ -15,6 +20,8 @@ import { PEER } from "../peer.ts";
 import type { Agents, AgentStream } from "./agents.ts";
 
 const LOOK_EVERY = millis(500);
+/** Agents ask once an hour at most. */
+const RENEWAL_EVERY = millis(10 * 60_000);
 
 export interface AgentSessionOptions {
   readonly agents: Agents;
@@ -51,6 +58,7 @@ class AgentConnection {
   #session;
   #stream: AgentStream | undefined;
   #admission: Admission | undefined;
+  #renewAgainAt = millis(0);
   #cancelLook: () => void = () => undefined;
 
   constructor(options: AgentSessionOptions, context: HandlerContext) {
@@ -85,7 +93,6 @@ class AgentConnection {
   }
 
   async #act(outcome: SessionOutcome): Promise<void> {
-    const { agents } = this.#options;
     switch (outcome.kind) {
       case "joined":
         await this.#join(outcome);
@@ -104,7 +111,11 @@ class AgentConnection {
         break;
       case "log":
         this.#heard();
-        if (this.#stream !== undefined) agents.logs.deliver(this.#stream.node, outcome.chunk);
+        this.#deliver(outcome.chunk);
+        break;
+      case "certificate":
+        this.#heard();
+        void this.#renewCertificate();
         break;
       case "left":
         this.#heard({ goodbye: outcome.reason });
@@ -146,6 +157,30 @@ class AgentConnection {
     } catch (error) {
       const { rawMessage, code } = ConnectError.from(error);
       this.#refuse(node, rawMessage, code);
+    }
+  }
+
+  #deliver(chunk: LogChunk): void {
+    if (this.#stream !== undefined) this.#options.agents.logs.deliver(this.#stream.node, chunk);
+  }
+
+  async #renewCertificate(): Promise<void> {
+    const { door, clock } = this.#options;
+    const answer = (value: { readonly certificate?: string; readonly error?: string }): void => {
+      this.outbox.push(create(SessionResponseSchema, { body: { case: "certificateAnswer", value } }));
+    };
+    if (door === undefined || this.#admission === undefined) {
+      answer({ error: "this control plane asks for no certificates" });
+      return;
+    }
+    const now = clock.monotonic();
+    // Each renewal is written down: an agent that asks without end would fill a disk.
+    if (this.#admission.refusal() !== undefined || now < this.#renewAgainAt) return;
+    this.#renewAgainAt = plus(now, RENEWAL_EVERY);
+    try {
+      answer({ certificate: await door.renewCertificate(this.#admission.certificate) });
+    } catch (error) {
+      answer({ error: messageOf(error) });
     }
   }
 

@@ -54,6 +54,12 @@ export declare type SessionRequest = Message<"llmgw.v1.SessionRequest"> & {
      */
     value: Goodbye;
     case: "goodbye";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.CertificateRequest certificate_request = 7;
+     */
+    value: CertificateRequest;
+    case: "certificateRequest";
   } | { case: undefined; value?: undefined };
 };
 
@@ -100,6 +106,12 @@ export declare type SessionResponse = Message<"llmgw.v1.SessionResponse"> & {
      */
     value: LogCancel;
     case: "logCancel";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.CertificateAnswer certificate_answer = 6;
+     */
+    value: CertificateAnswer;
+    case: "certificateAnswer";
   } | { case: undefined; value?: undefined };
 };
 
@@ -108,6 +120,45 @@ export declare type SessionResponse = Message<"llmgw.v1.SessionResponse"> & {
  * Use `create(SessionResponseSchema)` to create a new message.
  */
 export declare const SessionResponseSchema: GenMessage<SessionResponse>;
+
+/**
+ * The node's certificate ends before long. A new one is wanted for the same key, which the connection has proven already.
+ *
+ * @generated from message llmgw.v1.CertificateRequest
+ */
+export declare type CertificateRequest = Message<"llmgw.v1.CertificateRequest"> & {
+};
+
+/**
+ * Describes the message llmgw.v1.CertificateRequest.
+ * Use `create(CertificateRequestSchema)` to create a new message.
+ */
+export declare const CertificateRequestSchema: GenMessage<CertificateRequest>;
+
+/**
+ * @generated from message llmgw.v1.CertificateAnswer
+ */
+export declare type CertificateAnswer = Message<"llmgw.v1.CertificateAnswer"> & {
+  /**
+   * PEM; empty when there is none.
+   *
+   * @generated from field: string certificate = 1;
+   */
+  certificate: string;
+
+  /**
+   * Why there is none.
+   *
+   * @generated from field: string error = 2;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message llmgw.v1.CertificateAnswer.
+ * Use `create(CertificateAnswerSchema)` to create a new message.
+ */
+export declare const CertificateAnswerSchema: GenMessage<CertificateAnswer>;
 
 /**
  * @generated from message llmgw.v1.Hello

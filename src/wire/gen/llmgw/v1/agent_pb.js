@@ -9,7 +9,7 @@ import { file_llmgw_v1_common } from "./common_pb.js";
  * Describes the file llmgw/v1/agent.proto.
  */
 export const file_llmgw_v1_agent = /*@__PURE__*/
-  fileDesc("ChRsbG1ndy92MS9hZ2VudC5wcm90bxIIbGxtZ3cudjEiigIKDlNlc3Npb25SZXF1ZXN0EiAKBWhlbGxvGAEgASgLMg8ubGxtZ3cudjEuSGVsbG9IABIoCgloZWFydGJlYXQYAiABKAsyEy5sbG1ndy52MS5IZWFydGJlYXRIABIoCglpbnZlbnRvcnkYAyABKAsyEy5sbG1ndy52MS5JbnZlbnRvcnlIABIrCghvYnNlcnZlZBgEIAEoCzIXLmxsbWd3LnYxLk9ic2VydmVkU3RhdGVIABInCglsb2dfY2h1bmsYBSABKAsyEi5sbG1ndy52MS5Mb2dDaHVua0gAEiQKB2dvb2RieWUYBiABKAsyES5sbG1ndy52MS5Hb29kYnllSABCBgoEYm9keSLzAQoPU2Vzc2lvblJlc3BvbnNlEiQKB3dlbGNvbWUYASABKAsyES5sbG1ndy52MS5XZWxjb21lSAASLwoNaGVhcnRiZWF0X2FjaxgCIAEoCzIWLmxsbWd3LnYxLkhlYXJ0YmVhdEFja0gAEikKB2Rlc2lyZWQYAyABKAsyFi5sbG1ndy52MS5EZXNpcmVkU3RhdGVIABIrCgtsb2dfcmVxdWVzdBgEIAEoCzIULmxsbWd3LnYxLkxvZ1JlcXVlc3RIABIpCgpsb2dfY2FuY2VsGAUgASgLMhMubGxtZ3cudjEuTG9nQ2FuY2VsSABCBgoEYm9keSKfAQoFSGVsbG8SDwoHbm9kZV9pZBgBIAEoCRITCgtpbnN0YW5jZV9pZBgCIAEoCRImCglpbnZlbnRvcnkYAyABKAsyEy5sbG1ndy52MS5JbnZlbnRvcnkSKQoIb2JzZXJ2ZWQYBCABKAsyFy5sbG1ndy52MS5PYnNlcnZlZFN0YXRlEh0KFWhlYXJ0YmVhdF9pbnRlcnZhbF9tcxgFIAEoDSI0CgdXZWxjb21lEhEKCXNlcnZlcl9pZBgBIAEoCRIWCg5zZXJ2ZXJfdmVyc2lvbhgCIAEoCSIdCglIZWFydGJlYXQSEAoIc2VxdWVuY2UYASABKA0iIAoMSGVhcnRiZWF0QWNrEhAKCHNlcXVlbmNlGAEgASgNIhkKB0dvb2RieWUSDgoGcmVhc29uGAEgASgJIucBCgxEZXNpcmVkU3RhdGUSEAoIcmV2aXNpb24YASABKA0SKgoIcmVwbGljYXMYAiADKAsyGC5sbG1ndy52MS5EZXNpcmVkUmVwbGljYRI0CgdlbmdpbmVzGAMgAygLMiMubGxtZ3cudjEuRGVzaXJlZFN0YXRlLkVuZ2luZXNFbnRyeRIbChN3ZWlnaHRzX2NvbmN1cnJlbmN5GAQgASgNGkYKDEVuZ2luZXNFbnRyeRILCgNrZXkYASABKAkSJQoFdmFsdWUYAiABKAsyFi5sbG1ndy52MS5FbmdpbmVTb3VyY2U6AjgBIi8KDEVuZ2luZVNvdXJjZRIPCgd2ZXJzaW9uGAEgASgJEg4KBnNvdXJjZRgCIAEoCSLRAgoORGVzaXJlZFJlcGxpY2ESCgoCaWQYASABKAkSDwoHcHJvZmlsZRgCIAEoCRIRCglzcGVjX2hhc2gYAyABKAkSDgoGc2VydmVzGAQgAygJEg4KBmVuZ2luZRgFIAEoCRIiCgVtb2RlbBgGIAEoCzITLmxsbWd3LnYxLk1vZGVsU3BlYxIPCgdjb250ZXh0GAcgASgNEgwKBGFyZ3MYCCADKAkSLgoDZW52GAkgAygLMiEubGxtZ3cudjEuRGVzaXJlZFJlcGxpY2EuRW52RW50cnkSEQoJZ3B1X3V1aWRzGAogAygJEg8KB2FwaV9rZXkYCyABKAkSGAoQc3RhcnRfdGltZW91dF9tcxgMIAEoDRISCgpnZW5lcmF0aW9uGA0gASgNGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiigEKCU1vZGVsU3BlYxIOCgZzb3VyY2UYASABKAkSDQoFZmlsZXMYAiADKAkSLwoGc2hhMjU2GAMgAygLMh8ubGxtZ3cudjEuTW9kZWxTcGVjLlNoYTI1NkVudHJ5Gi0KC1NoYTI1NkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiTgoNT2JzZXJ2ZWRTdGF0ZRIQCghyZXZpc2lvbhgBIAEoDRIrCghyZXBsaWNhcxgCIAMoCzIZLmxsbWd3LnYxLk9ic2VydmVkUmVwbGljYSLPAgoPT2JzZXJ2ZWRSZXBsaWNhEgoKAmlkGAEgASgJEhEKCXNwZWNfaGFzaBgCIAEoCRIPCgdwcm9maWxlGAMgASgJEigKCXByZXBhcmluZxgEIAEoCzITLmxsbWd3LnYxLlByZXBhcmluZ0gAEiYKCHN0YXJ0aW5nGAUgASgLMhIubGxtZ3cudjEuU3RhcnRpbmdIABIgCgVyZWFkeRgGIAEoCzIPLmxsbWd3LnYxLlJlYWR5SAASJgoIc3RvcHBpbmcYByABKAsyEi5sbG1ndy52MS5TdG9wcGluZ0gAEiQKB3N0b3BwZWQYCCABKAsyES5sbG1ndy52MS5TdG9wcGVkSAASIgoGZmFpbGVkGAkgASgLMhAubGxtZ3cudjEuRmFpbGVkSAASEAoIcmVzdGFydHMYCiABKA0SCwoDcGlkGAsgASgNQgcKBXN0YXRlIjEKCVByZXBhcmluZxIkCghwcm9ncmVzcxgBIAEoCzISLmxsbWd3LnYxLlByb2dyZXNzIhgKCFN0YXJ0aW5nEgwKBG5vdGUYASABKAkiXQoFUmVhZHkSJAoIZW5kcG9pbnQYASABKAsyEi5sbG1ndy52MS5FbmRwb2ludBINCgVzbG90cxgCIAEoDRIPCgdjb250ZXh0GAMgASgNEg4KBmVuZ2luZRgEIAEoCSIKCghTdG9wcGluZyIJCgdTdG9wcGVkIiwKBkZhaWxlZBIOCgZyZWFzb24YASABKAkSEgoKbGFzdF9saW5lcxgCIAMoCSJSCgpMb2dSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKA0SEgoKcmVwbGljYV9pZBgCIAEoCRIMCgR0YWlsGAMgASgNEg4KBmZvbGxvdxgEIAEoCCIfCglMb2dDYW5jZWwSEgoKcmVxdWVzdF9pZBgBIAEoDSJKCghMb2dDaHVuaxISCgpyZXF1ZXN0X2lkGAEgASgNEg0KBWxpbmVzGAIgAygJEgwKBGRvbmUYAyABKAgSDQoFZXJyb3IYBCABKAkyUgoMQWdlbnRTZXJ2aWNlEkIKB1Nlc3Npb24SGC5sbG1ndy52MS5TZXNzaW9uUmVxdWVzdBoZLmxsbWd3LnYxLlNlc3Npb25SZXNwb25zZSgBMAFiBnByb3RvMw", [file_llmgw_v1_common]);
+  fileDesc("ChRsbG1ndy92MS9hZ2VudC5wcm90bxIIbGxtZ3cudjEixwIKDlNlc3Npb25SZXF1ZXN0EiAKBWhlbGxvGAEgASgLMg8ubGxtZ3cudjEuSGVsbG9IABIoCgloZWFydGJlYXQYAiABKAsyEy5sbG1ndy52MS5IZWFydGJlYXRIABIoCglpbnZlbnRvcnkYAyABKAsyEy5sbG1ndy52MS5JbnZlbnRvcnlIABIrCghvYnNlcnZlZBgEIAEoCzIXLmxsbWd3LnYxLk9ic2VydmVkU3RhdGVIABInCglsb2dfY2h1bmsYBSABKAsyEi5sbG1ndy52MS5Mb2dDaHVua0gAEiQKB2dvb2RieWUYBiABKAsyES5sbG1ndy52MS5Hb29kYnllSAASOwoTY2VydGlmaWNhdGVfcmVxdWVzdBgHIAEoCzIcLmxsbWd3LnYxLkNlcnRpZmljYXRlUmVxdWVzdEgAQgYKBGJvZHkirgIKD1Nlc3Npb25SZXNwb25zZRIkCgd3ZWxjb21lGAEgASgLMhEubGxtZ3cudjEuV2VsY29tZUgAEi8KDWhlYXJ0YmVhdF9hY2sYAiABKAsyFi5sbG1ndy52MS5IZWFydGJlYXRBY2tIABIpCgdkZXNpcmVkGAMgASgLMhYubGxtZ3cudjEuRGVzaXJlZFN0YXRlSAASKwoLbG9nX3JlcXVlc3QYBCABKAsyFC5sbG1ndy52MS5Mb2dSZXF1ZXN0SAASKQoKbG9nX2NhbmNlbBgFIAEoCzITLmxsbWd3LnYxLkxvZ0NhbmNlbEgAEjkKEmNlcnRpZmljYXRlX2Fuc3dlchgGIAEoCzIbLmxsbWd3LnYxLkNlcnRpZmljYXRlQW5zd2VySABCBgoEYm9keSIUChJDZXJ0aWZpY2F0ZVJlcXVlc3QiNwoRQ2VydGlmaWNhdGVBbnN3ZXISEwoLY2VydGlmaWNhdGUYASABKAkSDQoFZXJyb3IYAiABKAkinwEKBUhlbGxvEg8KB25vZGVfaWQYASABKAkSEwoLaW5zdGFuY2VfaWQYAiABKAkSJgoJaW52ZW50b3J5GAMgASgLMhMubGxtZ3cudjEuSW52ZW50b3J5EikKCG9ic2VydmVkGAQgASgLMhcubGxtZ3cudjEuT2JzZXJ2ZWRTdGF0ZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYBSABKA0iNAoHV2VsY29tZRIRCglzZXJ2ZXJfaWQYASABKAkSFgoOc2VydmVyX3ZlcnNpb24YAiABKAkiHQoJSGVhcnRiZWF0EhAKCHNlcXVlbmNlGAEgASgNIiAKDEhlYXJ0YmVhdEFjaxIQCghzZXF1ZW5jZRgBIAEoDSIZCgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCSLnAQoMRGVzaXJlZFN0YXRlEhAKCHJldmlzaW9uGAEgASgNEioKCHJlcGxpY2FzGAIgAygLMhgubGxtZ3cudjEuRGVzaXJlZFJlcGxpY2ESNAoHZW5naW5lcxgDIAMoCzIjLmxsbWd3LnYxLkRlc2lyZWRTdGF0ZS5FbmdpbmVzRW50cnkSGwoTd2VpZ2h0c19jb25jdXJyZW5jeRgEIAEoDRpGCgxFbmdpbmVzRW50cnkSCwoDa2V5GAEgASgJEiUKBXZhbHVlGAIgASgLMhYubGxtZ3cudjEuRW5naW5lU291cmNlOgI4ASIvCgxFbmdpbmVTb3VyY2USDwoHdmVyc2lvbhgBIAEoCRIOCgZzb3VyY2UYAiABKAki0QIKDkRlc2lyZWRSZXBsaWNhEgoKAmlkGAEgASgJEg8KB3Byb2ZpbGUYAiABKAkSEQoJc3BlY19oYXNoGAMgASgJEg4KBnNlcnZlcxgEIAMoCRIOCgZlbmdpbmUYBSABKAkSIgoFbW9kZWwYBiABKAsyEy5sbG1ndy52MS5Nb2RlbFNwZWMSDwoHY29udGV4dBgHIAEoDRIMCgRhcmdzGAggAygJEi4KA2VudhgJIAMoCzIhLmxsbWd3LnYxLkRlc2lyZWRSZXBsaWNhLkVudkVudHJ5EhEKCWdwdV91dWlkcxgKIAMoCRIPCgdhcGlfa2V5GAsgASgJEhgKEHN0YXJ0X3RpbWVvdXRfbXMYDCABKA0SEgoKZ2VuZXJhdGlvbhgNIAEoDRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIooBCglNb2RlbFNwZWMSDgoGc291cmNlGAEgASgJEg0KBWZpbGVzGAIgAygJEi8KBnNoYTI1NhgDIAMoCzIfLmxsbWd3LnYxLk1vZGVsU3BlYy5TaGEyNTZFbnRyeRotCgtTaGEyNTZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk4KDU9ic2VydmVkU3RhdGUSEAoIcmV2aXNpb24YASABKA0SKwoIcmVwbGljYXMYAiADKAsyGS5sbG1ndy52MS5PYnNlcnZlZFJlcGxpY2EizwIKD09ic2VydmVkUmVwbGljYRIKCgJpZBgBIAEoCRIRCglzcGVjX2hhc2gYAiABKAkSDwoHcHJvZmlsZRgDIAEoCRIoCglwcmVwYXJpbmcYBCABKAsyEy5sbG1ndy52MS5QcmVwYXJpbmdIABImCghzdGFydGluZxgFIAEoCzISLmxsbWd3LnYxLlN0YXJ0aW5nSAASIAoFcmVhZHkYBiABKAsyDy5sbG1ndy52MS5SZWFkeUgAEiYKCHN0b3BwaW5nGAcgASgLMhIubGxtZ3cudjEuU3RvcHBpbmdIABIkCgdzdG9wcGVkGAggASgLMhEubGxtZ3cudjEuU3RvcHBlZEgAEiIKBmZhaWxlZBgJIAEoCzIQLmxsbWd3LnYxLkZhaWxlZEgAEhAKCHJlc3RhcnRzGAogASgNEgsKA3BpZBgLIAEoDUIHCgVzdGF0ZSIxCglQcmVwYXJpbmcSJAoIcHJvZ3Jlc3MYASABKAsyEi5sbG1ndy52MS5Qcm9ncmVzcyIYCghTdGFydGluZxIMCgRub3RlGAEgASgJIl0KBVJlYWR5EiQKCGVuZHBvaW50GAEgASgLMhIubGxtZ3cudjEuRW5kcG9pbnQSDQoFc2xvdHMYAiABKA0SDwoHY29udGV4dBgDIAEoDRIOCgZlbmdpbmUYBCABKAkiCgoIU3RvcHBpbmciCQoHU3RvcHBlZCIsCgZGYWlsZWQSDgoGcmVhc29uGAEgASgJEhIKCmxhc3RfbGluZXMYAiADKAkiUgoKTG9nUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgNEhIKCnJlcGxpY2FfaWQYAiABKAkSDAoEdGFpbBgDIAEoDRIOCgZmb2xsb3cYBCABKAgiHwoJTG9nQ2FuY2VsEhIKCnJlcXVlc3RfaWQYASABKA0iSgoITG9nQ2h1bmsSEgoKcmVxdWVzdF9pZBgBIAEoDRINCgVsaW5lcxgCIAMoCRIMCgRkb25lGAMgASgIEg0KBWVycm9yGAQgASgJMlIKDEFnZW50U2VydmljZRJCCgdTZXNzaW9uEhgubGxtZ3cudjEuU2Vzc2lvblJlcXVlc3QaGS5sbG1ndy52MS5TZXNzaW9uUmVzcG9uc2UoATABYgZwcm90bzM", [file_llmgw_v1_common]);
 
 /**
  * Describes the message llmgw.v1.SessionRequest.
@@ -26,144 +26,158 @@ export const SessionResponseSchema = /*@__PURE__*/
   messageDesc(file_llmgw_v1_agent, 1);
 
 /**
+ * Describes the message llmgw.v1.CertificateRequest.
+ * Use `create(CertificateRequestSchema)` to create a new message.
+ */
+export const CertificateRequestSchema = /*@__PURE__*/
+  messageDesc(file_llmgw_v1_agent, 2);
+
+/**
+ * Describes the message llmgw.v1.CertificateAnswer.
+ * Use `create(CertificateAnswerSchema)` to create a new message.
+ */
+export const CertificateAnswerSchema = /*@__PURE__*/
+  messageDesc(file_llmgw_v1_agent, 3);
+
+/**
  * Describes the message llmgw.v1.Hello.
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 2);
+  messageDesc(file_llmgw_v1_agent, 4);
 
 /**
  * Describes the message llmgw.v1.Welcome.
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 3);
+  messageDesc(file_llmgw_v1_agent, 5);
 
 /**
  * Describes the message llmgw.v1.Heartbeat.
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 4);
+  messageDesc(file_llmgw_v1_agent, 6);
 
 /**
  * Describes the message llmgw.v1.HeartbeatAck.
  * Use `create(HeartbeatAckSchema)` to create a new message.
  */
 export const HeartbeatAckSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 5);
+  messageDesc(file_llmgw_v1_agent, 7);
 
 /**
  * Describes the message llmgw.v1.Goodbye.
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 6);
+  messageDesc(file_llmgw_v1_agent, 8);
 
 /**
  * Describes the message llmgw.v1.DesiredState.
  * Use `create(DesiredStateSchema)` to create a new message.
  */
 export const DesiredStateSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 7);
+  messageDesc(file_llmgw_v1_agent, 9);
 
 /**
  * Describes the message llmgw.v1.EngineSource.
  * Use `create(EngineSourceSchema)` to create a new message.
  */
 export const EngineSourceSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 8);
+  messageDesc(file_llmgw_v1_agent, 10);
 
 /**
  * Describes the message llmgw.v1.DesiredReplica.
  * Use `create(DesiredReplicaSchema)` to create a new message.
  */
 export const DesiredReplicaSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 9);
+  messageDesc(file_llmgw_v1_agent, 11);
 
 /**
  * Describes the message llmgw.v1.ModelSpec.
  * Use `create(ModelSpecSchema)` to create a new message.
  */
 export const ModelSpecSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 10);
+  messageDesc(file_llmgw_v1_agent, 12);
 
 /**
  * Describes the message llmgw.v1.ObservedState.
  * Use `create(ObservedStateSchema)` to create a new message.
  */
 export const ObservedStateSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 11);
+  messageDesc(file_llmgw_v1_agent, 13);
 
 /**
  * Describes the message llmgw.v1.ObservedReplica.
  * Use `create(ObservedReplicaSchema)` to create a new message.
  */
 export const ObservedReplicaSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 12);
+  messageDesc(file_llmgw_v1_agent, 14);
 
 /**
  * Describes the message llmgw.v1.Preparing.
  * Use `create(PreparingSchema)` to create a new message.
  */
 export const PreparingSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 13);
+  messageDesc(file_llmgw_v1_agent, 15);
 
 /**
  * Describes the message llmgw.v1.Starting.
  * Use `create(StartingSchema)` to create a new message.
  */
 export const StartingSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 14);
+  messageDesc(file_llmgw_v1_agent, 16);
 
 /**
  * Describes the message llmgw.v1.Ready.
  * Use `create(ReadySchema)` to create a new message.
  */
 export const ReadySchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 15);
+  messageDesc(file_llmgw_v1_agent, 17);
 
 /**
  * Describes the message llmgw.v1.Stopping.
  * Use `create(StoppingSchema)` to create a new message.
  */
 export const StoppingSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 16);
+  messageDesc(file_llmgw_v1_agent, 18);
 
 /**
  * Describes the message llmgw.v1.Stopped.
  * Use `create(StoppedSchema)` to create a new message.
  */
 export const StoppedSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 17);
+  messageDesc(file_llmgw_v1_agent, 19);
 
 /**
  * Describes the message llmgw.v1.Failed.
  * Use `create(FailedSchema)` to create a new message.
  */
 export const FailedSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 18);
+  messageDesc(file_llmgw_v1_agent, 20);
 
 /**
  * Describes the message llmgw.v1.LogRequest.
  * Use `create(LogRequestSchema)` to create a new message.
  */
 export const LogRequestSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 19);
+  messageDesc(file_llmgw_v1_agent, 21);
 
 /**
  * Describes the message llmgw.v1.LogCancel.
  * Use `create(LogCancelSchema)` to create a new message.
  */
 export const LogCancelSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 20);
+  messageDesc(file_llmgw_v1_agent, 22);
 
 /**
  * Describes the message llmgw.v1.LogChunk.
  * Use `create(LogChunkSchema)` to create a new message.
  */
 export const LogChunkSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_agent, 21);
+  messageDesc(file_llmgw_v1_agent, 23);
 
 /**
  * The one stream that an agent keeps to the control plane.
