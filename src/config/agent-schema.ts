@@ -38,7 +38,7 @@ const discovery = z.strictObject({
   ib_root: setting(path().prefault("/sys/class/infiniband"), "Folder in which the kernel lists RDMA adapters."),
   prefer_nvml: setting(
     flag().prefault(true),
-    "Ask the driver's library before nvidia-smi: only it knows how GPUs are linked.",
+    "Ask the driver's library, NVML, before nvidia-smi: it knows more of links and faults.",
   ),
 });
 

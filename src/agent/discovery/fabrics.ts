@@ -1,10 +1,11 @@
-import { millis, type Millis } from "../../core/ids.ts";
+import { millis } from "../../core/ids.ts";
 import type { Fabric, FabricSpec } from "../../core/node.ts";
-import { type Clock, pause } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { listAddresses } from "../../platform/route.ts";
 import { linkedName, listEntries, readAttribute } from "../../platform/sysfs.ts";
 import { type IbReading, judgeFabric } from "./fabric-verdict.ts";
 import { type IbPort, portOf } from "./infiniband.ts";
+import { within } from "./within.ts";
 
 export interface FabricFindings {
   readonly fabrics: readonly Fabric[];
@@ -48,21 +49,6 @@ const tooLate = (root: string): IbReading => ({
   kind: "unreadable",
   reason: `${root} was not read within ${String(DEADLINE / 1000)} s, as with an adapter that hangs`,
 });
-
-interface Wait<T> {
-  readonly clock: Clock;
-  readonly promise: Promise<T>;
-  readonly otherwise: T;
-}
-
-async function within<T>(deadline: Millis, { clock, promise, otherwise }: Wait<T>): Promise<T> {
-  const settled = new AbortController();
-  try {
-    return await Promise.race([promise, pause(clock, deadline, settled.signal).then(() => otherwise)]);
-  } finally {
-    settled.abort();
-  }
-}
 
 async function readAdapters(root: string): Promise<IbReading> {
   const hcas = await listEntries(root);

@@ -7,7 +7,7 @@ import { lastKnownIn } from "./last-known.ts";
 import { jetsonGpu } from "./jetson.ts";
 import { cardAnswers, compileNvml, machineAnswers } from "../../../test/fakes/nvml-library.ts";
 import { makeTree, type Tree } from "../../../test/fakes/sysfs-tree.ts";
-import { millis } from "../../core/ids.ts";
+import { type Millis, millis } from "../../core/ids.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { parseMeminfo } from "./meminfo.ts";
 
@@ -350,6 +350,22 @@ describe("with nvidia-smi alone", () => {
     await toolThat(`echo 'Field "other" is not a valid field to query.'; exit 2`);
     expect((await reader()(host)).problems).toEqual([expect.stringContaining("does not know other")]);
   });
+});
+
+test("a slow tool keeps nobody waiting who knows something: what it says is there at a later look", async () => {
+  const impatient = {
+    ...systemClock,
+    after: (_: Millis, callback: () => void) => systemClock.after(millis(0), callback),
+  };
+  const read = reader({ clock: impatient });
+  await toolThat("echo '0, NVIDIA A100, GPU-a, 40960, 40000, 960'");
+  await read(host);
+  await toolThat(
+    `until [ -e ${tool}-go ]; do sleep 0.01; done; echo '0, NVIDIA A100, GPU-a, 40960, 40000, 960'; echo '1, NVIDIA A100, GPU-b, 40960, 40000, 960'`,
+  );
+  expect((await read(host)).gpus).toHaveLength(1);
+  await writeFile(`${tool}-go`, "");
+  await expect.poll(async () => (await read(host)).gpus).toHaveLength(2);
 });
 
 test("findings are kept for a while, since each look costs something", async () => {

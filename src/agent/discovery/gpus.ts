@@ -11,6 +11,7 @@ import { findTool, GpuTool } from "./gpu-tool.ts";
 import { type LastKnown } from "./last-known.ts";
 import { jetsonGpu } from "./jetson.ts";
 import { type HostMemory, parseNodeMeminfo } from "./meminfo.ts";
+import { within } from "./within.ts";
 import { type CardFault, cardFaults } from "./xid.ts";
 
 export interface GpuFindings {
@@ -41,6 +42,8 @@ export interface GpuOptions {
 }
 
 const DEADLINE = millis(15_000);
+/** The rest of the machine is not kept waiting longer for newer findings: they are there at the next look. */
+const PATIENCE = millis(2_000);
 const PACE = millis(30_000);
 
 /** Reads the GPUs again and again, and keeps the last ones known while they cannot be read. */
@@ -48,11 +51,21 @@ export function createGpuReader(options: GpuOptions): (host: HostMemory | undefi
   const reader = new GpuReader(options);
   const { clock, pace = PACE } = options;
   let last: { readonly at: Millis; readonly findings: GpuFindings } | undefined;
+  let pending: Promise<GpuFindings> | undefined;
+  const look = async (host: HostMemory | undefined): Promise<GpuFindings> => {
+    try {
+      const findings = await reader.look(host);
+      last = { at: clock.monotonic(), findings };
+      return findings;
+    } finally {
+      pending = undefined;
+    }
+  };
   return async (host) => {
     if (last !== undefined && clock.monotonic() - last.at < pace) return last.findings;
-    const findings = await reader.look(host);
-    last = { at: clock.monotonic(), findings };
-    return findings;
+    pending ??= look(host);
+    if (last === undefined) return pending;
+    return within(PATIENCE, { clock, promise: pending, otherwise: last.findings });
   };
 }
 
