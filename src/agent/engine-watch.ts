@@ -1,75 +1,89 @@
-import type { Millis } from "../core/ids.ts";
-import { millis } from "../core/ids.ts";
+import { type Millis, millis } from "../core/ids.ts";
 import type { Engine, ExitReport } from "../engines/engine.ts";
 import { type Clock, pause } from "../platform/clock.ts";
-import type { LaunchRecord } from "../reconcile/adopt.ts";
-import { isSameProcess } from "../reconcile/adopt.ts";
+import { readExitStatus } from "../platform/process.ts";
+import { isSameProcess, type LaunchRecord } from "../reconcile/adopt.ts";
+import { freshMemory, type HangPolicy, judgeWork, type WorkVerdict } from "../reconcile/hang.ts";
 import type { Capacity, ProcessRef } from "../reconcile/supervision.ts";
-import { livingProcesses, lookAtLaunch } from "./launch-processes.ts";
-import { askEngine, type ProbeTarget } from "./probe.ts";
+import { healthNote, lookAtWork, prove, tryWork } from "./engine-probe.ts";
+import { waitForLeftovers } from "./leftovers.ts";
+import { lookAtLaunch } from "./launch-processes.ts";
 
 /** What is done with an engine at present. */
 type WatchPhase = "starting" | "ready" | "stopping";
 
 /** What the watch finds out. */
 export interface WatchEvents {
-  /** The engine's first process has ended; called again, with false, when the last of its launch has. */
+  /** The engine's process has ended; called again, with false, when everything of its launch has. */
   gone(exit: ExitReport, leftovers: boolean): void;
   notYet(note: string): void;
   proven(capacity: Capacity): void;
   health(answered: boolean): void;
+  hung(reason: string): void;
+  /** Nothing of it runs any more, and yet the driver says that these pids hold memory of its GPUs. */
+  stillHeld(pids: readonly number[]): void;
 }
 
 export interface WatchTarget {
   readonly record: LaunchRecord & { readonly process: ProcessRef };
   readonly engine: Engine;
-  /** Resolves at its end when it is this agent's own child; an adopted process is only looked at. */
-  readonly exited: Promise<ExitReport> | undefined;
+  /** Where its keeper writes how it ended. */
+  readonly statusPath: string;
+  /** Resolves when the keeper of this agent's own child has ended; an adopted process is only looked at. */
+  readonly exited: Promise<void> | undefined;
   readonly phase: () => WatchPhase;
+  /** Every pid that the launch is known to have had; added to. */
+  readonly pids: Set<number>;
 }
 
 interface WatchOptions {
   readonly clock: Clock;
   readonly interval: Millis;
+  readonly hangPolicy: HangPolicy;
+  readonly gpuHolders: (pids: ReadonlySet<number>) => Promise<readonly number[]>;
   /** Ends the watch; the engine is left as it is. */
   readonly signal: AbortSignal;
 }
 
 /** A stop is waited for by somebody: looked at more often than a running engine. */
 const STOPPING_INTERVAL = millis(200);
-/** A health answer takes no work; a busy engine may still be late with it. */
-const HEALTH_TIMEOUT = millis(5000);
-/** The first token of a large model on a slow machine takes minutes; the start timeout ends it in the end. */
-const PROOF_TIMEOUT = millis(300_000);
 
-/** Looks at one engine until its last process is gone or the signal aborts. */
+/** Looks at one engine until everything of it is gone or the signal aborts. */
 export async function watchEngine(target: WatchTarget, events: WatchEvents, options: WatchOptions): Promise<void> {
-  const leaderGone = new AbortController();
-  let ended: { readonly exit: ExitReport } | undefined;
-  const onExit = (exit: ExitReport): void => {
-    ended ??= { exit };
-    leaderGone.abort();
-  };
-  void target.exited?.then(onExit);
-  const prober = createProber(target, events, AbortSignal.any([options.signal, leaderGone.signal]));
-  for (;;) {
-    prober.probe();
-    const interval =
-      target.phase() === "stopping" ? millis(Math.min(STOPPING_INTERVAL, options.interval)) : options.interval;
-    await pause(options.clock, interval, AbortSignal.any([options.signal, leaderGone.signal]));
-    if (options.signal.aborted) return;
-    // An own child's end comes with its status; only what was adopted has to be looked at.
-    if (target.exited === undefined && (await isGone(target.record.process))) onExit({ code: null, signal: null });
-    if (ended !== undefined) break;
-  }
-  const { exit } = ended;
-  await waitForLeftovers(
-    target,
-    (leftovers) => {
-      events.gone(exit, leftovers);
+  const { clock, signal } = options;
+  const gone = new AbortController();
+  const asking = AbortSignal.any([signal, gone.signal]);
+  const probeHealth = oneAtATime(() => askHealth(target, events, asking));
+  void followWork(target, events, { ...options, signal: asking });
+  // Its end wakes the watch once; after that an orphan is looked at like any other process.
+  let wake: AbortSignal | undefined = abortedBy(target.exited);
+  do {
+    probeHealth();
+    const interval = target.phase() === "stopping" ? Math.min(STOPPING_INTERVAL, options.interval) : options.interval;
+    await pause(clock, millis(interval), wake === undefined ? signal : AbortSignal.any([signal, wake]));
+    if (wake?.aborted === true) wake = undefined;
+    if (signal.aborted) return;
+  } while (!(await isGone(target.record.process)));
+  gone.abort();
+  const exit = await exitOf(target, clock);
+  target.pids.add(target.record.process.pid);
+  const told = {
+    leftovers: () => {
+      events.gone(exit, true);
     },
-    options,
-  );
+    stillHeld: (pids: readonly number[]) => {
+      events.stillHeld(pids);
+    },
+  };
+  if (await waitForLeftovers(target, told, { ...options, interval: STOPPING_INTERVAL })) events.gone(exit, false);
+}
+
+function abortedBy(event: Promise<void> | undefined): AbortSignal {
+  const controller = new AbortController();
+  void event?.then(() => {
+    controller.abort();
+  });
+  return controller.signal;
 }
 
 async function isGone(process: ProcessRef): Promise<boolean> {
@@ -78,94 +92,67 @@ async function isGone(process: ProcessRef): Promise<boolean> {
   return finding.kind !== "alive" || !isSameProcess(finding.process, process);
 }
 
-async function waitForLeftovers(
-  { record }: WatchTarget,
-  gone: (leftovers: boolean) => void,
-  { clock, signal }: WatchOptions,
-): Promise<void> {
-  let told = false;
-  while ((await livingProcesses(record)).length > 0) {
-    if (!told) gone(true);
-    told = true;
-    await pause(clock, STOPPING_INTERVAL, signal);
-    if (signal.aborted) return;
+/** Between an engine's end and its keeper's word there are milliseconds, unless the keeper was killed too. */
+const KEEPER_INTERVAL = millis(20);
+
+async function exitOf({ record, statusPath }: WatchTarget, clock: Clock): Promise<ExitReport> {
+  for (;;) {
+    const keeperIsGone = record.keeper === undefined || (await isGone(record.keeper));
+    const status = await readExitStatus(statusPath);
+    if (status !== undefined) return status;
+    if (keeperIsGone) return { code: null, signal: null };
+    await pause(clock, KEEPER_INTERVAL);
   }
-  gone(false);
 }
 
-/** Asks one thing at a time: while an answer is awaited, a further probe is not begun. */
-function createProber(target: WatchTarget, events: WatchEvents, signal: AbortSignal): { probe(): void } {
+/** While an answer is awaited, a further question is not begun. */
+function oneAtATime(ask: () => Promise<void>): () => void {
   let asking = false;
-  return {
-    probe() {
-      const phase = target.phase();
-      if (asking || phase === "stopping") return;
-      asking = true;
-      void findings(phase, target, signal)
-        .then((tell) => {
-          if (!signal.aborted) tell(events);
-        })
-        .finally(() => {
-          asking = false;
-        });
-    },
+  return () => {
+    if (asking) return;
+    asking = true;
+    void ask().finally(() => {
+      asking = false;
+    });
   };
 }
 
-async function findings(
-  phase: "starting" | "ready",
-  target: WatchTarget,
-  signal: AbortSignal,
-): Promise<(events: WatchEvents) => void> {
+async function askHealth(target: WatchTarget, events: WatchEvents, signal: AbortSignal): Promise<void> {
+  const phase = target.phase();
+  if (phase === "stopping") return;
   const note = await healthNote(target, signal);
-  if (phase === "ready")
-    return (events) => {
-      events.health(note === undefined);
-    };
+  if (phase === "ready") {
+    if (!signal.aborted) events.health(note === undefined);
+    return;
+  }
   const proof = note ?? (await prove(target, signal));
-  if (typeof proof === "string")
-    return (events) => {
-      events.notYet(proof);
-    };
-  return (events) => {
-    events.proven(proof);
-  };
+  if (signal.aborted) return;
+  if (typeof proof === "string") events.notYet(proof);
+  else events.proven(proof);
 }
 
-const targetOf = ({ record }: WatchTarget): ProbeTarget => ({
-  host: record.probeHost,
-  port: record.endpoint.port,
-  apiKey: record.replica.apiKey,
-});
-
-/** Undefined when it is healthy. */
-async function healthNote(target: WatchTarget, signal: AbortSignal): Promise<string | undefined> {
-  const answer = await askEngine(targetOf(target), target.engine.healthRequest(), { timeout: HEALTH_TIMEOUT, signal });
-  if (!answer.ok) return `its health request: ${answer.error}`;
-  const { status, body } = answer.value;
-  return status === 200 ? undefined : `its health request: ${String(status)} ${shorten(body)}`;
+/** Whether the work of a ready engine gets on, whatever its health page says. */
+async function followWork(
+  target: WatchTarget,
+  events: WatchEvents,
+  { clock, hangPolicy: policy, signal }: Omit<WatchOptions, "interval" | "gpuHolders">,
+): Promise<void> {
+  if (target.engine.work === undefined) return;
+  const isOver = (): boolean => signal.aborted;
+  let memory = freshMemory(clock.monotonic());
+  let verdict: WorkVerdict = { kind: "fine" };
+  for (;;) {
+    await pause(clock, millis(policy.slowAfter / 2), signal);
+    if (isOver()) return;
+    if (target.phase() !== "ready") {
+      memory = freshMemory(clock.monotonic());
+      continue;
+    }
+    const timeout = millis(policy.hungAfter - policy.proveAfter);
+    const look =
+      verdict.kind === "prove" ? await tryWork(target, { clock, timeout, signal }) : await lookAtWork(target, signal);
+    if (look === undefined || isOver()) return;
+    ({ memory, verdict } = judgeWork(memory, look, { now: clock.monotonic(), policy }));
+    if (verdict.kind === "hung") events.hung(verdict.reason);
+  }
 }
-
-/** The engine's capacity once a real piece of work came back; otherwise why it did not. */
-async function prove(target: WatchTarget, signal: AbortSignal): Promise<Capacity | string> {
-  const { engine, record } = target;
-  const request = engine.proofRequest(record.replica);
-  const answer = await askEngine(targetOf(target), request, { timeout: PROOF_TIMEOUT, signal });
-  if (!answer.ok) return `${request.method} ${request.path}: ${answer.error}`;
-  const proof = engine.checkProof(answer.value.status, answer.value.body);
-  return proof.ok ? readCapacity(target, signal) : `${request.method} ${request.path}: ${shorten(proof.error)}`;
-}
-
-/** 0 is "not known": an engine that does not say how much it takes still works. */
-async function readCapacity(target: WatchTarget, signal: AbortSignal): Promise<Capacity> {
-  const unknown = { slots: 0, context: target.record.replica.context ?? 0 };
-  const request = target.engine.capacityRequest();
-  if (request === undefined) return unknown;
-  const answer = await askEngine(targetOf(target), request, { timeout: HEALTH_TIMEOUT, signal });
-  return (
-    (answer.ok && answer.value.status === 200 ? target.engine.readCapacity(answer.value.body) : undefined) ?? unknown
-  );
-}
-
-const shorten = (text: string): string =>
-  (text.length > 300 ? `${text.slice(0, 300)} …` : text).replaceAll(/\s+/g, " ").trim();

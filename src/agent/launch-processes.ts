@@ -1,9 +1,10 @@
 import { messageOf } from "../core/errors.ts";
 import { millis } from "../core/ids.ts";
 import { type Clock, pause } from "../platform/clock.ts";
+import { cgroupMembers, killCgroup } from "../platform/cgroup.ts";
 import { findByEnvironment, hasEnded, listProcesses, lookAtProcess, type ProcessStat } from "../platform/proc.ts";
 import { signalGroup, signalProcess } from "../platform/process.ts";
-import type { ProcessFinding } from "../reconcile/adopt.ts";
+import type { LaunchRecord, ProcessFinding } from "../reconcile/adopt.ts";
 import type { ProcessRef } from "../reconcile/supervision.ts";
 
 /** Every process of a launch inherits them, so that it can be found whatever became of the record. */
@@ -11,11 +12,7 @@ export const LAUNCH_MARK = "LLMGW_LAUNCH_ID";
 export const REPLICA_MARK = "LLMGW_REPLICA";
 
 /** One launch, as far as it can be told from others. */
-export interface LaunchIdentity {
-  readonly launchId: string;
-  /** The leader of its session and process group. */
-  readonly process: ProcessRef;
-}
+export type LaunchIdentity = Pick<LaunchRecord, "launchId" | "keeper" | "cgroups"> & { readonly process: ProcessRef };
 
 export async function lookAtLaunch(process: ProcessRef): Promise<ProcessFinding> {
   const look = await lookAtProcess(process.pid);
@@ -24,40 +21,66 @@ export async function lookAtLaunch(process: ProcessRef): Promise<ProcessFinding>
   return { kind: "alive", process: { pid: look.stat.pid, startTicks: look.stat.startTicks } };
 }
 
-/** The process that carries the launch's mark: how an agent that ended right after a spawn finds what it spawned. */
-export async function findLaunch(launchId: string): Promise<ProcessFinding> {
+export interface FoundLaunch {
+  readonly finding: ProcessFinding;
+  readonly keeper: ProcessRef | undefined;
+}
+
+/** The processes that carry the launch's mark: how an agent that ended right after a spawn finds what it spawned. */
+export async function findLaunch(launchId: string): Promise<FoundLaunch> {
   try {
     const marked = await findByEnvironment(LAUNCH_MARK, launchId);
-    const leader = marked.find(({ pid, session }) => pid === session);
-    if (leader === undefined) return { kind: "gone" };
-    return { kind: "alive", process: { pid: leader.pid, startTicks: leader.startTicks } };
+    const keeper = marked.find(({ pid, session }) => pid === session);
+    const engine = marked
+      .filter((stat) => stat !== keeper && (keeper === undefined || stat.parent === keeper.pid))
+      .toSorted((a, b) => a.startTicks - b.startTicks)[0];
+    if (engine !== undefined) return { finding: { kind: "alive", process: refOf(engine) }, keeper: refIf(keeper) };
+    if (keeper === undefined) return { finding: { kind: "gone" }, keeper: undefined };
+    // Between its own start and the engine's, or between the engine's end and the status.
+    return { finding: { kind: "unknown", why: "its start or its end is under way" }, keeper: refOf(keeper) };
   } catch (error) {
-    return { kind: "unknown", why: messageOf(error) };
+    return { finding: { kind: "unknown", why: messageOf(error) }, keeper: undefined };
   }
 }
 
+const refOf = ({ pid, startTicks }: ProcessStat): ProcessRef => ({ pid, startTicks });
+const refIf = (stat: ProcessStat | undefined): ProcessRef | undefined => (stat === undefined ? undefined : refOf(stat));
+
 /**
- * The processes of the launch that still run. Its group finds those that changed their environment or name, its mark those
- * that left the group. The group counts only while its number cannot belong to somebody else.
+ * The processes of the launch that still run, its keeper aside. Its control groups find whatever it became; without them its
+ * process group finds those that changed their environment or name, and its mark those that left the group. A number counts
+ * only while it cannot belong to somebody else.
  */
-export async function livingProcesses({ launchId, process }: LaunchIdentity): Promise<readonly ProcessStat[]> {
+export async function livingProcesses(launch: LaunchIdentity): Promise<readonly ProcessStat[]> {
   const all = (await listProcesses()).filter((stat) => !hasEnded(stat));
-  const leader = all.find(({ pid }) => pid === process.pid);
-  const isReused = leader !== undefined && leader.startTicks !== process.startTicks;
-  const grouped = isReused ? [] : all.filter((stat) => stat.group === process.pid || stat.session === process.pid);
-  const known = new Set(grouped.map(({ pid }) => pid));
-  const marked = await findByEnvironment(LAUNCH_MARK, launchId);
-  return [...grouped, ...marked.filter(({ pid }) => !known.has(pid))];
+  const members = await cgroupMembers(launch.cgroups);
+  const leader = groupOf(launch);
+  const isReused = all.some(({ pid, startTicks }) => pid === leader.pid && startTicks !== leader.startTicks);
+  const isOurs = ({ pid, group, session }: ProcessStat): boolean =>
+    members.has(pid) || (!isReused && (group === leader.pid || session === leader.pid));
+  const known = all.filter(isOurs);
+  const pids = new Set(known.map(({ pid }) => pid));
+  const marked = await findByEnvironment(LAUNCH_MARK, launch.launchId);
+  const living = [...known, ...marked.filter(({ pid }) => !pids.has(pid))];
+  return living.filter(({ pid, startTicks }) => pid !== launch.keeper?.pid || startTicks !== launch.keeper.startTicks);
 }
 
-/** To everything that still runs of the launch; to nothing else. */
-export async function signalLaunch(launch: LaunchIdentity, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+/** What leads the session and the process group of the launch. */
+const groupOf = ({ keeper, process }: LaunchIdentity): ProcessRef => keeper ?? process;
+
+/** To everything that still runs of the launch; to nothing else. Answers to which. */
+export async function signalLaunch(
+  launch: LaunchIdentity,
+  signal: "SIGTERM" | "SIGKILL",
+): Promise<readonly ProcessStat[]> {
   const living = await livingProcesses(launch);
-  const { pid } = launch.process;
+  const { pid } = groupOf(launch);
+  if (signal === "SIGKILL") await killCgroup(launch.cgroups);
   if (living.some(({ group }) => group === pid)) signalGroup(pid, signal);
   // Those in groups of their own get no SIGTERM: ending them is first of all their engine's business.
-  if (signal === "SIGTERM") return;
-  for (const stray of living.filter(({ group }) => group !== pid)) signalProcess(stray.pid, signal);
+  const strays = signal === "SIGTERM" ? [] : living.filter(({ group }) => group !== pid);
+  for (const stray of strays) signalProcess(stray.pid, signal);
+  return living;
 }
 
 /** How long a killed process may take to be gone. One that waits for a device can take for ever. */
@@ -65,18 +88,22 @@ const GONE_WITHIN = millis(10_000);
 const LOOK_EVERY = millis(100);
 
 /**
- * Kills whatever carries the mark and waits until it is gone. For processes without a record that could be believed: they
+ * Kills whatever carries the mark or is in one of the control groups and waits until it is gone. For processes without a record that could be believed: they
  * cannot be taken over, and a second copy beside them must not be. False: something is still there.
  */
 export async function endMarked(
-  mark: { readonly name: string; readonly value: string },
+  mark: { readonly name: string; readonly value: string; readonly cgroups?: readonly string[] },
   clock: Clock,
 ): Promise<boolean> {
+  const { cgroups = [] } = mark;
   const deadline = clock.monotonic() + GONE_WITHIN;
   // A process that is ending loses its environment before its ports and memory, and with it its mark.
   let found: readonly ProcessStat[] = [];
   for (;;) {
-    const marked = await findByEnvironment(mark.name, mark.value);
+    const members = await cgroupMembers(cgroups);
+    const inside = members.size === 0 ? [] : (await listProcesses()).filter(({ pid }) => members.has(pid));
+    const byMark = await findByEnvironment(mark.name, mark.value);
+    const marked = [...inside.filter((stat) => !hasEnded(stat)), ...byMark.filter(({ pid }) => !members.has(pid))];
     found = [...(await stillThere(found)), ...marked.filter(({ pid }) => !found.some((known) => known.pid === pid))];
     if (found.length === 0) return true;
     if (clock.monotonic() > deadline) return false;

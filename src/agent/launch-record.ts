@@ -1,5 +1,5 @@
 import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { DesiredReplica } from "../core/desired.ts";
 import { fingerprint } from "../core/fingerprint.ts";
 import { isNodeName, millis, type ReplicaId } from "../core/ids.ts";
@@ -7,6 +7,7 @@ import { readTextIfThere, removeIfThere, writeFileAtomic } from "../platform/fil
 import { listFolders, setAside } from "../platform/subfolders.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
+import type { ProcessRef } from "../reconcile/supervision.ts";
 import { desiredFromWire, desiredToWire } from "../wire/desired.ts";
 import { DesiredStateSchema } from "../wire/gen/llmgw/v1/agent_pb.js";
 
@@ -17,6 +18,9 @@ const FILE = "launch.json";
 /** The folder of everything that belongs to one replica; an id that is no safe name of one gets another. */
 export const replicaFolder = (workDir: string, id: ReplicaId): string =>
   join(workDir, "replicas", isNodeName(id) ? id : `_${fingerprint(id)}`);
+
+/** Of the control group that a launch has for itself. */
+export const cgroupName = (launchId: string): string => `llmgw-${launchId}`;
 
 /** Writes the record whole or not at all, readable by this user only: it holds the replica's key. */
 export async function writeLaunchRecord(folder: string, record: LaunchRecord): Promise<void> {
@@ -67,26 +71,42 @@ export function parseLaunchRecord(text: string): LaunchRecord | undefined {
 class WrongField extends Error {}
 
 function recordIn(value: JsonObject, replica: DesiredReplica): LaunchRecord {
+  const launchId = textOf(value["launchId"]);
   const endpoint = objectOf(value["endpoint"]);
   const engine = objectOf(value["engine"]);
   // Left out when it is not known yet.
   const process = value["process"] === undefined ? undefined : objectOf(value["process"]);
+  const keeper = value["keeper"] === undefined ? undefined : objectOf(value["keeper"]);
+  const hashes = objectOf(value["hashes"]);
   const capacity = value["capacity"] === undefined ? undefined : objectOf(value["capacity"]);
   return {
-    launchId: textOf(value["launchId"]),
+    launchId,
     bootId: textOf(value["bootId"]),
     replica,
     endpoint: { host: textOf(endpoint["host"]), port: countOf(endpoint["port"]) },
     probeHost: textOf(value["probeHost"]),
     engine: { name: textOf(engine["name"]), version: textOf(engine["version"]) },
-    process:
-      process === undefined ? undefined : { pid: countOf(process["pid"]), startTicks: countOf(process["startTicks"]) },
+    process: process === undefined ? undefined : processIn(process),
+    keeper: keeper === undefined ? undefined : processIn(keeper),
+    // Whatever a record says, only a group that is named after the launch is the launch's to end.
+    cgroups: textsOf(value["cgroups"]).filter((folder) => basename(folder) === cgroupName(launchId)),
+    hashes: { argv: textOf(hashes["argv"]), env: textOf(hashes["env"]) },
     capacity:
       capacity === undefined ? undefined : { slots: countOf(capacity["slots"]), context: countOf(capacity["context"]) },
     launches: countOf(value["launches"]),
     logOffset: countOf(value["logOffset"]),
     startedAt: millis(countOf(value["startedAt"])),
   };
+}
+
+const processIn = (value: JsonObject): ProcessRef => ({
+  pid: countOf(value["pid"]),
+  startTicks: countOf(value["startTicks"]),
+});
+
+function textsOf(value: JsonValue | undefined): readonly string[] {
+  if (!Array.isArray(value)) throw new WrongField();
+  return value.map(textOf);
 }
 
 function textOf(value: JsonValue | undefined): string {

@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { DesiredReplica } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
+import { fingerprint } from "../core/fingerprint.ts";
 import { err, ok, type Result } from "../core/result.ts";
+import { joinCgroup } from "../platform/cgroup.ts";
 import { lookAtProcess } from "../platform/proc.ts";
 import { spawnDetached } from "../platform/process.ts";
 import { makeFolder } from "../platform/subfolders.ts";
@@ -10,7 +12,7 @@ import { logSize, setAsideIfLarge } from "../platform/text-log.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { AttemptEnd, ProcessRef } from "../reconcile/supervision.ts";
 import { endMarked, LAUNCH_MARK, REPLICA_MARK } from "./launch-processes.ts";
-import { removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
+import { cgroupName, removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
 import type { NodeContext, Prepared } from "./node-context.ts";
 
 export interface LaunchOrder {
@@ -22,15 +24,16 @@ export interface LaunchOrder {
   readonly signal: AbortSignal;
 }
 
-type ExitStatus = Promise<{ readonly code: number | null; readonly signal: string | null }>;
-
 export interface Launched {
   readonly record: LaunchRecord & { readonly process: ProcessRef };
-  readonly exited: ExitStatus;
+  /** Resolves when its keeper has ended. */
+  readonly exited: Promise<void>;
 }
 
 /** The output of a replica's engines, one after the other. */
 export const logPathOf = (folder: string): string => join(folder, "engine.log");
+/** How the replica's last engine ended. */
+export const statusPathOf = (folder: string): string => join(folder, "exit-status");
 
 /** A log is put aside before a start when it is larger, so that a crash loop does not fill the disk. */
 const LARGE_LOG = 64 * 1024 * 1024;
@@ -70,24 +73,27 @@ async function launchOn(place: Place): Promise<Result<Launched, AttemptEnd>> {
   const { order, node } = place;
   const logPath = logPathOf(order.folder);
   await setAsideIfLarge(logPath, LARGE_LOG);
-  const intent = intentOf(place, await logSize(logPath));
+  const { argv, env } = order.prepared.engine.command(commandOf(place));
+  const hashes = { argv: fingerprint(argv), env: fingerprint(env) };
+  const intent = intentOf(place, { hashes, logOffset: await logSize(logPath) });
   await writeLaunchRecord(order.folder, intent);
   if (order.signal.aborted) {
     await removeLaunchRecord(order.folder);
     return again("stopped before it was started");
   }
-  const { argv, env } = order.prepared.engine.command(commandOf(place));
   const mark = replicaMark(node.workDir, order.replica);
   const marks = { [LAUNCH_MARK]: intent.launchId, [mark.name]: mark.value };
   const cwd = engineFolder(order.folder);
   await makeFolder(cwd);
-  const spawned = await spawnDetached({ argv, env: { ...env, ...marks }, cwd, logPath });
+  const statusPath = statusPathOf(order.folder);
+  const spawned = await spawnDetached({ argv, env: { ...env, ...marks }, cwd, logPath, statusPath });
   if (!spawned.ok) {
     await removeLaunchRecord(order.folder);
     return again(spawned.error);
   }
-  const { pid, exited } = spawned.value;
-  const record = { ...intent, process: { pid, startTicks: await startTicksOf(pid) } };
+  const { pid, keeper, exited } = spawned.value;
+  const cgroups = await joinCgroup(await node.cgroupHomes(), cgroupName(intent.launchId), pid);
+  const record = { ...intent, process: await refOf(pid), keeper: await refOf(keeper), cgroups };
   await writeLaunchRecord(order.folder, record).catch((error: unknown) => {
     // The engine runs. The intent is on disk, and by its mark the process is found again without this.
     node.logger.error(`the record of replica ${order.replica.id} could not be completed: ${messageOf(error)}`);
@@ -97,7 +103,10 @@ async function launchOn(place: Place): Promise<Result<Launched, AttemptEnd>> {
 
 const engineFolder = (folder: string): string => join(folder, "work");
 
-function intentOf({ order, node, host, listenHost, port }: Place, logOffset: number): LaunchRecord {
+function intentOf(
+  { order, node, host, listenHost, port }: Place,
+  found: Pick<LaunchRecord, "hashes" | "logOffset">,
+): LaunchRecord {
   const { engine, build } = order.prepared;
   return {
     launchId: randomUUID(),
@@ -107,9 +116,11 @@ function intentOf({ order, node, host, listenHost, port }: Place, logOffset: num
     probeHost: listenHost === "0.0.0.0" ? "127.0.0.1" : listenHost,
     engine: { name: engine.name, version: build.version },
     process: undefined,
+    keeper: undefined,
+    cgroups: [],
     capacity: undefined,
     launches: order.launchesBefore + 1,
-    logOffset,
+    ...found,
     startedAt: node.clock.now(),
   };
 }
@@ -122,8 +133,8 @@ function commandOf({ order, listenHost, port }: Place) {
   return { ...own, binary: build.path, modelPath, files, host: listenHost, port, workDir: engineFolder(folder) };
 }
 
-/** 0 when it has ended already: then its exit is on its way, and no process ever started at 0 ticks. */
-async function startTicksOf(pid: number): Promise<number> {
+/** 0 ticks when it has ended already: then its exit is on its way, and no process ever started at 0 ticks. */
+async function refOf(pid: number): Promise<ProcessRef> {
   const look = await lookAtProcess(pid);
-  return look.kind === "there" ? look.stat.startTicks : 0;
+  return { pid, startTicks: look.kind === "there" ? look.stat.startTicks : 0 };
 }

@@ -1,11 +1,12 @@
 import type { DesiredReplica } from "../core/desired.ts";
-import type { Millis, ReplicaId } from "../core/ids.ts";
+import type { Bytes, GpuUuid, Millis, ReplicaId } from "../core/ids.ts";
 import type { EngineBuild } from "../core/node.ts";
 import type { Progress } from "../core/replica-state.ts";
 import type { Result } from "../core/result.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
+import type { HangPolicy } from "../reconcile/hang.ts";
 import type { AttemptEnd } from "../reconcile/supervision.ts";
 import type { PortBook } from "./port-book.ts";
 
@@ -41,6 +42,14 @@ export interface NodeContext {
   readonly isLocal: (address: string) => boolean;
   readonly stopTimeout: Millis;
   readonly healthInterval: Millis;
+  /** Where control groups for engines can be made; none is an answer. */
+  readonly cgroupHomes: () => Promise<readonly string[]>;
+  /** When an engine that has work and does none of it is held to be hung. */
+  readonly hangPolicy: HangPolicy;
+  /** Bytes that an engine's log may grow to before its older part is put aside. */
+  readonly logLimit: Bytes;
+  /** Those of the pids that the driver says hold memory of one of the GPUs. */
+  readonly gpuHolders: (gpus: readonly GpuUuid[], pids: ReadonlySet<number>) => Promise<readonly number[]>;
   /** Lines of output that a failure is explained by. */
   readonly logLines: number;
   /** Something about the replica changed that others may want to know. */

@@ -4,7 +4,8 @@ import { millis, plus } from "../core/ids.ts";
 import type { ObservedReplica } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
 import type { Engine, ExitReport } from "../engines/engine.ts";
-import { readTail } from "../platform/text-log.ts";
+import { removeCgroup } from "../platform/cgroup.ts";
+import { readTail, readTailAcrossCut } from "../platform/text-log.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { LocalReplica } from "../reconcile/node.ts";
 import { observe } from "../reconcile/observe.ts";
@@ -20,13 +21,23 @@ import {
 } from "../reconcile/supervision.ts";
 import { watchEngine, type WatchEvents } from "./engine-watch.ts";
 import { machineCpuFlags } from "./install/probe.ts";
-import { launch, type Launched, logPathOf } from "./launch.ts";
+import { launch, type Launched, logPathOf, statusPathOf } from "./launch.ts";
 import { signalLaunch } from "./launch-processes.ts";
+import { limitLog } from "./log-limit.ts";
+import { explainEnd, type MemoryKills, memoryKillsSoFar } from "./memory-kill.ts";
 import { removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
 import type { NodeContext, Prepared } from "./node-context.ts";
 import { tellChange } from "./replica-log.ts";
 
 type ProcessRecord = LaunchRecord & { readonly process: ProcessRef };
+
+interface Current {
+  readonly record: ProcessRecord;
+  readonly engine: Engine;
+  /** Every pid that the launch is known to have had. */
+  readonly pids: Set<number>;
+  readonly killsBefore: Promise<MemoryKills>;
+}
 
 export interface ReplicaOptions {
   readonly node: NodeContext;
@@ -56,7 +67,9 @@ export class Replica {
   #engineLabel = "";
   #prepared: Prepared | undefined;
   /** The launch that is watched. */
-  #current: { readonly record: ProcessRecord; readonly engine: Engine } | undefined;
+  #current: Current | undefined;
+  #logWasCut = false;
+  #logIsLimited = false;
   /** Lets go of the preparation or the launch under way. */
   #work = new AbortController();
   readonly #watch = new AbortController();
@@ -222,7 +235,9 @@ export class Replica {
     engine,
     exited,
   }: Pick<Launched, "record"> & { engine: Engine; exited: Launched["exited"] | undefined }): void {
-    this.#current = { record, engine };
+    const pids = new Set([record.process.pid]);
+    this.#current = { record, engine, pids, killsBefore: memoryKillsSoFar(record.cgroups) };
+    this.#limitLog();
     this.#engineLabel = `${record.engine.name} ${record.engine.version}`;
     const events: WatchEvents = {
       gone: (exit, leftovers) => {
@@ -238,32 +253,69 @@ export class Replica {
       health: (answered) => {
         this.#dispatch({ kind: answered ? "answered" : "unanswered" });
       },
+      hung: (reason) => {
+        this.#dispatch({ kind: "hung", reason });
+      },
+      stillHeld: (holders) => {
+        this.#dispatch({ kind: "stillHeld", note: `GPU memory still held by pid ${holders.join(", ")}` });
+      },
     };
     const phase = () => watchPhase(this.#supervision.state);
-    const { clock, healthInterval: interval } = this.#node;
-    void watchEngine({ record, engine, exited, phase }, events, { clock, interval, signal: this.#watch.signal });
+    const { clock, healthInterval: interval, hangPolicy } = this.#node;
+    const { gpus } = record.replica;
+    const gpuHolders = (seen: ReadonlySet<number>) =>
+      gpus.length === 0 ? Promise.resolve([]) : this.#node.gpuHolders(gpus, seen);
+    const target = { record, engine, exited, phase, pids, statusPath: statusPathOf(this.#folder) };
+    void watchEngine(target, events, { clock, interval, hangPolicy, gpuHolders, signal: this.#watch.signal });
+  }
+
+  /** One for all launches of the replica: they write to one log. */
+  #limitLog(): void {
+    if (this.#logIsLimited) return;
+    this.#logIsLimited = true;
+    const onCut = (): void => {
+      this.#logWasCut = true;
+      this.#amendRecord({ logOffset: 0 });
+    };
+    const { clock, logLimit: limit } = this.#node;
+    limitLog(this.logPath, { limit, clock, signal: this.#watch.signal, onCut }).catch((error: unknown) => {
+      this.#logIsLimited = false;
+      this.#node.logger.error(`replica ${this.#desired.id}: its log cannot be kept from growing: ${messageOf(error)}`);
+    });
   }
 
   async #onGone(exit: ExitReport, leftovers: boolean): Promise<void> {
     const current = this.#current;
     if (current === undefined) return;
-    const lastLines = await readTail(this.logPath, this.#node.logLines, current.record.logOffset);
-    const end = current.engine.explainExit(exit, lastLines, await machineCpuFlags());
+    const { record, engine, killsBefore } = current;
+    const lines = this.#node.logLines;
+    const wasCut = this.#logWasCut && record.logOffset === 0;
+    const lastLines = wasCut
+      ? await readTailAcrossCut(this.logPath, lines)
+      : await readTail(this.logPath, lines, record.logOffset);
+    const kills = { before: await killsBefore, after: await memoryKillsSoFar(record.cgroups) };
+    const end = explainEnd(exit, kills) ?? engine.explainExit(exit, lastLines, await machineCpuFlags());
     this.#dispatch({ kind: "exited", end, lastLines, leftovers });
   }
 
   async #signal(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-    if (this.#current !== undefined) await signalLaunch(this.#current.record, signal);
+    if (this.#current === undefined) return;
+    const { record, pids } = this.#current;
+    for (const { pid } of await signalLaunch(record, signal)) pids.add(pid);
   }
 
   async #forget(): Promise<void> {
     const { ports } = this.#node;
-    if (this.#current !== undefined) ports.release(this.#current.record.endpoint.port);
+    if (this.#current !== undefined) {
+      const { endpoint, cgroups } = this.#current.record;
+      ports.release(endpoint.port);
+      await removeCgroup(cgroups);
+    }
     this.#current = undefined;
     await removeLaunchRecord(this.#folder);
   }
 
-  #amendRecord(change: Partial<Pick<LaunchRecord, "replica" | "capacity">>): void {
+  #amendRecord(change: Partial<Pick<LaunchRecord, "replica" | "capacity" | "logOffset">>): void {
     this.#enqueue(async () => {
       if (this.#current === undefined) return;
       const record = { ...this.#current.record, ...change };

@@ -9,9 +9,10 @@ import { removeIfThere } from "../platform/files.ts";
 import type { LaunchRecord, Wanted } from "../reconcile/adopt.ts";
 import { type LocalReplica, type NodeAction, reconcileNode } from "../reconcile/node.ts";
 import type { Supervision } from "../reconcile/supervision.ts";
-import { endLeftovers, judgeRecord } from "./adoption.ts";
+import { endLeftovers, explainPast, judgeRecord } from "./adoption.ts";
 import { readLaunchRecords, removeLaunchRecord, replicaFolder } from "./launch-record.ts";
 import type { NodeContext } from "./node-context.ts";
+import { type Defaulted, nodeDefaults } from "./node-defaults.ts";
 import { type Past, Replica } from "./replica.ts";
 
 /** A launch of which it is not known whether it still runs: it is neither touched nor started again. */
@@ -36,8 +37,12 @@ export class Replicas {
   #settling = false;
   #isStopping = false;
 
-  constructor(node: Omit<NodeContext, "onChange">, onChange: () => void) {
+  constructor(
+    node: Omit<NodeContext, "onChange" | Defaulted> & Partial<Pick<NodeContext, Defaulted>>,
+    onChange: () => void,
+  ) {
     this.#node = {
+      ...nodeDefaults(),
       ...node,
       onChange: () => {
         this.#settle();
@@ -170,16 +175,18 @@ export class Replicas {
       this.#node.logger.error(`replica ${id}: ${messageOf(error)}`);
     };
 
-  async #judge(record: LaunchRecord): Promise<void> {
-    const { id } = record.replica;
+  async #judge(found: LaunchRecord): Promise<void> {
+    const { id } = found.replica;
     const folder = replicaFolder(this.#node.workDir, id);
-    const decision = await judgeRecord(record, this.#wantedOf(id));
+    const { decision, record } = await judgeRecord(found, this.#wantedOf(id));
     const engine = this.#node.engineOf(record.engine.name);
     if (decision.kind === "forget") {
       this.#node.logger.info(`replica ${id} is not taken over: ${decision.why}`);
       await endLeftovers(record, this.#node);
+      const how = await explainPast(record, folder, engine);
       await removeLaunchRecord(folder);
-      this.#past.set(id, { launches: record.launches, lastEnd: `while no agent was there, ${decision.why}` });
+      const lastEnd = `while no agent was there, ${decision.why}: ${how}`;
+      this.#past.set(id, { launches: record.launches, lastEnd });
       this.#held.delete(id);
       return;
     }

@@ -64,6 +64,11 @@ export interface ExitReport {
   readonly signal: string | null;
 }
 
+export interface WorkCount {
+  readonly requests: number;
+  readonly done: number;
+}
+
 /** An engine describes how it is started and read; the agent does the starting. Shared code asks for capabilities, never for names. */
 export interface Engine {
   readonly name: EngineName;
@@ -84,6 +89,12 @@ export interface Engine {
   /** Asked once when ready: how many requests it works on at once and the context of each. */
   capacityRequest(): EngineRequest | undefined;
   readCapacity(body: string): { readonly slots: number; readonly context: number } | undefined;
+  /** How its work can be followed; left out by an engine that does not tell. */
+  readonly work?: {
+    request(): EngineRequest;
+    /** Requests that it has, and a number that grows with everything it does for any of them. */
+    read(body: string): WorkCount | undefined;
+  };
   /** `cpuFlags`, if given, are the machine's: they say which one an illegal instruction missed. */
   explainExit(exit: ExitReport, lastLines: readonly string[], cpuFlags?: readonly string[]): ExitExplanation;
   /** A model small enough to try a build with; undefined: this engine is tried by starting it only. */

@@ -14,6 +14,7 @@ describe("parseProcessStat", () => {
       expect(parseProcessStat(line(name))).toEqual({
         pid: 4242,
         state: "S",
+        parent: 1,
         group: 4242,
         session: 4241,
         threads: 1,
@@ -44,7 +45,7 @@ test.each([
   { name: "one whose end nobody has asked for yet", state: "Z", threads: 1, ended: true },
   { name: "one whose first thread has ended, but not the others", state: "Z", threads: 7, ended: false },
 ])("$name", ({ state, threads, ended }) => {
-  expect(hasEnded({ pid: 1, group: 1, session: 1, startTicks: 1, state, threads })).toBe(ended);
+  expect(hasEnded({ pid: 1, parent: 0, group: 1, session: 1, startTicks: 1, state, threads })).toBe(ended);
 });
 
 describe("real processes", () => {

@@ -7,6 +7,7 @@ export interface ProcessStat {
   readonly pid: number;
   /** R running, S sleeping, D waiting for a device, Z ended but not asked for, … */
   readonly state: string;
+  readonly parent: number;
   readonly group: number;
   readonly session: number;
   readonly threads: number;
@@ -37,12 +38,13 @@ export function parseProcessStat(text: string): ProcessStat | undefined {
   const stat = {
     pid: Number(text.slice(0, open)),
     state: fields[0] ?? "",
+    parent: field(4),
     group: field(5),
     session: field(6),
     threads: field(20),
     startTicks: field(22),
   };
-  const numbers = [stat.pid, stat.group, stat.session, stat.threads, stat.startTicks];
+  const numbers = [stat.pid, stat.parent, stat.group, stat.session, stat.threads, stat.startTicks];
   return numbers.every(Number.isSafeInteger) && stat.state.length === 1 ? stat : undefined;
 }
 

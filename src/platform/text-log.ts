@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename } from "node:fs/promises";
+import { type FileHandle, open, rename, truncate } from "node:fs/promises";
 import { isErrno } from "./files.ts";
 
 const BLOCK = 64 * 1024;
@@ -78,6 +78,39 @@ export async function readTail(path: string, lines: number, from = 0): Promise<r
 /** Puts a log that has grown over the limit aside as PATH.1, in place of an older one. For a log that nobody writes to. */
 export async function setAsideIfLarge(path: string, limit: number): Promise<void> {
   if ((await logSize(path)) > limit) await rename(path, `${path}.1`);
+}
+
+/**
+ * Puts the last `kept` bytes of a log aside as PATH.1, in place of an older one, and empties it. The writer goes on writing,
+ * provided that it appends; the few lines that it writes in between are lost. A log cannot be renamed under its writer.
+ */
+export async function cutLog(path: string, kept: number): Promise<void> {
+  const aside = `${path}.1`;
+  const target = await open(`${aside}.new`, "w", 0o600);
+  try {
+    await withLog(path, async (file) => {
+      const block = Buffer.alloc(16 * BLOCK);
+      const { size } = await file.stat();
+      let at = Math.max(0, size - kept);
+      while (at < size) {
+        const { bytesRead } = await file.read(block, 0, Math.min(block.length, size - at), at);
+        if (bytesRead === 0) break;
+        await target.write(block, 0, bytesRead);
+        at += bytesRead;
+      }
+    });
+  } finally {
+    await target.close();
+  }
+  await rename(`${aside}.new`, aside);
+  await truncate(path, 0);
+}
+
+/** The last lines of a log that was cut: what is missing in it is taken from the part that was put aside. */
+export async function readTailAcrossCut(path: string, lines: number): Promise<readonly string[]> {
+  const own = await readTail(path, lines);
+  const older = own.length < lines ? await readTail(`${path}.1`, lines - own.length) : [];
+  return [...older, ...own];
 }
 
 async function withLog<T>(path: string, use: (file: FileHandle) => Promise<T>): Promise<T | undefined> {

@@ -18,6 +18,12 @@ export interface LaunchRecord {
   readonly engine: { readonly name: string; readonly version: string };
   /** Undefined: the agent ended between the intent and the spawn, or right after the spawn. */
   readonly process: ProcessRef | undefined;
+  /** The process that waits for the engine and writes down how it ended. It leads the session and group of both. */
+  readonly keeper: ProcessRef | undefined;
+  /** The control groups that hold the engine and whatever it starts; none where the machine has none to give. */
+  readonly cgroups: readonly string[];
+  /** Of the command line and of the environment that it was started with. */
+  readonly hashes: { readonly argv: string; readonly env: string };
   /** Set once a real piece of work came back. */
   readonly capacity: Capacity | undefined;
   /** Processes started for this replica, this one included. */

@@ -59,7 +59,13 @@ describe("observe", () => {
 
   test("an attempt that is being ended for another is not a stop", () => {
     const attempt = { end: { reason: "start-timeout", retry: true }, served: undefined };
-    const state = { kind: "stopping", process, killAt: millis(0), outcome: { kind: "failure", attempt } } as const;
+    const state = {
+      kind: "stopping",
+      process,
+      killAt: millis(0),
+      note: "",
+      outcome: { kind: "failure", attempt },
+    } as const;
     expect(seen({ state }).state.kind).toBe("starting");
   });
 });

@@ -49,9 +49,10 @@ function observedState({ state, lastEnd }: Supervision, engine: string, now: Mil
 }
 
 /** An attempt that is being ended for a new one is still on its way up for everybody else. */
-function observedStop({ outcome }: Extract<SupervisedState, { kind: "stopping" }>): ObservedReplicaState {
+function observedStop({ outcome, note }: Extract<SupervisedState, { kind: "stopping" }>): ObservedReplicaState {
   if (outcome.kind === "stopped") return { kind: "stopping" };
-  return { kind: "starting", note: `${outcome.attempt.end.reason}; waiting for its processes to end` };
+  const waitsFor = note === "" ? "waiting for its processes to end" : note;
+  return { kind: "starting", note: `${outcome.attempt.end.reason}; ${waitsFor}` };
 }
 
 function startingNote(lastEnd: string, note: string): string {

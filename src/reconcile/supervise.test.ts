@@ -29,10 +29,11 @@ const launching: SupervisedState = { kind: "launching" };
 const abandoning: SupervisedState = { kind: "abandoning" };
 const starting: SupervisedState = { kind: "starting", process, endpoint, deadline: millis(15_000), note: "" };
 const ready: SupervisedState = { kind: "ready", process, endpoint, capacity, since: millis(0), unanswered: 0 };
-const stopping: SupervisedState = { kind: "stopping", process, killAt: millis(5000), outcome: { kind: "stopped" } };
+const stopping = { kind: "stopping", process, killAt: millis(5000), outcome: { kind: "stopped" }, note: "" } as const;
 const ending: SupervisedState = {
   kind: "stopping",
   process,
+  note: "",
   killAt: millis(5000),
   outcome: { kind: "failure", attempt: { end, served: undefined } },
 };
@@ -218,6 +219,28 @@ const rows: readonly Row[] = [
     now: 7000,
     to: { kind: "stopping", killAt: 9000 },
     effects: ["SIGKILL"],
+  },
+  {
+    name: "B19 memory that is still held is said so, and holds the stop up",
+    from: stopping,
+    event: { kind: "stillHeld", note: "GPU memory still held by pid 9" },
+    to: { kind: "stopping", note: "GPU memory still held by pid 9" },
+    effects: [],
+  },
+  {
+    name: "an engine that hangs is ended for a new start, politely first",
+    from: ready,
+    event: { kind: "hung", reason: "hung: it has work" },
+    now: 90_000,
+    to: { kind: "stopping", outcome: { kind: "failure", attempt: { served: 90_000 } } },
+    effects: ["SIGTERM"],
+  },
+  {
+    name: "an engine that starts has its own deadline, and cannot hang",
+    from: starting,
+    event: { kind: "hung", reason: "hung" },
+    to: { kind: "starting" },
+    effects: [],
   },
   {
     name: "B40 a stop lasts until the last process is gone",

@@ -64,6 +64,9 @@ const HANDLERS: Handlers = {
   proven: onProven,
   answered: (before) => onHealth(before, true),
   unanswered: (before) => onHealth(before, false),
+  hung: onHung,
+  stillHeld: (before, { note }) =>
+    to(before, before.state.kind === "stopping" ? { ...before.state, note } : before.state),
   exited: onExited,
   stopRequested: onStop,
   tick: onTick,
@@ -146,7 +149,16 @@ function onExited(
   const { process } = state;
   const outcome: StopOutcome = { kind: "failure", attempt: { end, served } };
   const killAt = plus(context.now, context.policy.killAgainAfter);
-  return to(before, { kind: "stopping", process, killAt, outcome }, { kind: "signal", process, signal: "SIGKILL" });
+  const stopping = { kind: "stopping", process, killAt, outcome, note: "" } as const;
+  return to(before, stopping, { kind: "signal", process, signal: "SIGKILL" });
+}
+
+/** Only an engine that served can hang: one that starts has its own deadline. */
+function onHung(before: Supervision, { reason }: { readonly reason: string }, context: SupervisorContext): Step {
+  const { state } = before;
+  if (state.kind !== "ready") return to(before, state);
+  const attempt = { end: { reason, retry: true }, served: millis(context.now - state.since) };
+  return terminate(before, state.process, { ...context, outcome: { kind: "failure", attempt } });
 }
 
 function afterAttempt(
@@ -178,7 +190,8 @@ function terminate(
   }: Pick<SupervisorContext, "now" | "policy"> & { readonly outcome?: StopOutcome },
 ): Step {
   const killAt = plus(now, policy.stopTimeout);
-  return to(before, { kind: "stopping", process, killAt, outcome }, { kind: "signal", process, signal: "SIGTERM" });
+  const stopping = { kind: "stopping", process, killAt, outcome, note: "" } as const;
+  return to(before, stopping, { kind: "signal", process, signal: "SIGTERM" });
 }
 
 function onStop(before: Supervision, _event: SupervisorEvent, context: SupervisorContext): Step {

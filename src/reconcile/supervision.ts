@@ -55,7 +55,14 @@ export type SupervisedState =
       /** Health requests in a row without an answer. A busy engine has some; it is no reason to end it. */
       readonly unanswered: number;
     }
-  | { readonly kind: "stopping"; readonly process: ProcessRef; readonly killAt: Millis; readonly outcome: StopOutcome }
+  | {
+      readonly kind: "stopping";
+      readonly process: ProcessRef;
+      readonly killAt: Millis;
+      readonly outcome: StopOutcome;
+      /** What is still held although every process has ended; "" when nothing is known of that. */
+      readonly note: string;
+    }
   | { readonly kind: "backoff"; readonly retryAt: Millis; readonly phase: "preparing" | "starting" }
   | { readonly kind: "stopped" }
   | { readonly kind: "failed"; readonly reason: string; readonly lastLines: readonly string[] };
@@ -83,6 +90,10 @@ export type SupervisorEvent =
   | { readonly kind: "proven"; readonly capacity: Capacity }
   | { readonly kind: "answered" }
   | { readonly kind: "unanswered" }
+  /** It has work and has done none of it for longer than anything takes. */
+  | { readonly kind: "hung"; readonly reason: string }
+  /** Nothing of it runs any more, and yet something is not given back. */
+  | { readonly kind: "stillHeld"; readonly note: string }
   | {
       readonly kind: "exited";
       readonly end: AttemptEnd;

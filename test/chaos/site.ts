@@ -124,14 +124,16 @@ export class Site {
     return replicas;
   }
 
-  /** The engine processes on this machine that the site's agent started, whatever anybody reports of them. */
+  /** The engine processes on this machine that the site's agent started, whatever anybody reports of them; no keepers. */
   async engines(): Promise<readonly ProcessStat[]> {
     const mark = `LLMGW_REPLICA=${this.dir}`;
     const all = await listProcesses();
     const environments = await Promise.all(
       all.map(({ pid }) => readFile(`/proc/${String(pid)}/environ`, "utf8").catch(() => "")),
     );
-    return all.filter((_, index) => environments[index]?.split("\0").some((entry) => entry.startsWith(mark)));
+    const isMarked = (index: number): boolean =>
+      environments[index]?.split("\0").some((entry) => entry.startsWith(mark)) ?? false;
+    return all.filter(({ pid, session }, index) => pid !== session && isMarked(index));
   }
 
   /** Ends everything that the site started, engines too. */

@@ -61,11 +61,13 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((replicas) => replicas.detach()));
-  for (const { pid } of await ours()) process.kill(pid, "SIGKILL");
+  for (const { pid } of await oursWithKeepers()) process.kill(pid, "SIGKILL");
 });
 
-/** Every process that any replica of the current test started. */
+/** Every process that any replica of the current test started, those that only wait for an engine's end left out. */
 export const ours = async (): Promise<readonly ProcessStat[]> =>
+  (await oursWithKeepers()).filter(({ pid, session }) => pid !== session);
+export const oursWithKeepers = async (): Promise<readonly ProcessStat[]> =>
   (await findByEnvironment("LLMGW_REPLICA", `${workDir}#${id}`)).toSorted((a, b) => a.pid - b.pid);
 
 export const desired = (over: Partial<DesiredReplica> = {}): DesiredReplica => ({

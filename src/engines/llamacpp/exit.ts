@@ -93,7 +93,8 @@ export function explainExit(
     const explanation = rule(ending);
     if (explanation !== undefined) return explanation;
   }
-  return passing(`exit code ${String(exit.code)}: ${lastLine(ending) ?? "no output"}`);
+  const status = exit.code === null ? "it ended and its exit status is not known" : `exit code ${String(exit.code)}`;
+  return passing(`${status}: ${lastLine(ending) ?? "no output"}`);
 }
 
 /** A shell between us and the engine turns a signal into 128 and its number. */

@@ -6,6 +6,7 @@ import { memoryRules } from "./memory.ts";
 import { capacityRequest, checkProof, healthRequest, proofRequest, readCapacity } from "./readiness.ts";
 import { tinyGguf } from "./tiny-gguf.ts";
 import { readDevices, readVersion } from "./version.ts";
+import { work } from "./work.ts";
 
 /** llama.cpp's llama-server: GGUF models, on CPUs and GPUs. */
 export const llamacpp: Engine = {
@@ -20,6 +21,7 @@ export const llamacpp: Engine = {
   checkProof,
   capacityRequest,
   readCapacity,
+  work,
   explainExit,
   trialModel: () => ({ name: "tiny.gguf", bytes: tinyGguf() }),
   readVersion,

@@ -1,0 +1,81 @@
+import type { Clock } from "../platform/clock.ts";
+import { type Millis, millis } from "../core/ids.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { LaunchRecord } from "../reconcile/adopt.ts";
+import type { WorkLook } from "../reconcile/hang.ts";
+import type { Capacity } from "../reconcile/supervision.ts";
+import { askEngine, type ProbeTarget } from "./probe.ts";
+
+/** An engine that can be asked. */
+export interface ProbedEngine {
+  readonly record: Pick<LaunchRecord, "probeHost" | "endpoint" | "replica">;
+  readonly engine: Engine;
+}
+
+/** A health answer takes no work; a busy engine may still be late with it. */
+const HEALTH_TIMEOUT = millis(5000);
+/** The first token of a large model on a slow machine takes minutes; the start timeout ends it in the end. */
+const PROOF_TIMEOUT = millis(300_000);
+
+const targetOf = ({ record }: ProbedEngine): ProbeTarget => ({
+  host: record.probeHost,
+  port: record.endpoint.port,
+  apiKey: record.replica.apiKey,
+});
+
+/** Undefined when it is healthy. */
+export async function healthNote(target: ProbedEngine, signal: AbortSignal): Promise<string | undefined> {
+  const answer = await askEngine(targetOf(target), target.engine.healthRequest(), { timeout: HEALTH_TIMEOUT, signal });
+  if (!answer.ok) return `its health request: ${answer.error}`;
+  const { status, body } = answer.value;
+  if (status === 200) return undefined;
+  // 503 is how engines say that the model is not in memory yet.
+  return status === 503 ? "loading the model" : `its health request: ${String(status)} ${shorten(body)}`;
+}
+
+/** The engine's capacity once a real piece of work came back; otherwise why it did not. */
+export async function prove(target: ProbedEngine, signal: AbortSignal): Promise<Capacity | string> {
+  const { engine, record } = target;
+  const request = engine.proofRequest(record.replica);
+  const answer = await askEngine(targetOf(target), request, { timeout: PROOF_TIMEOUT, signal });
+  if (!answer.ok) return `${request.method} ${request.path}: ${answer.error}`;
+  const proof = engine.checkProof(answer.value.status, answer.value.body);
+  return proof.ok ? readCapacity(target, signal) : `${request.method} ${request.path}: ${shorten(proof.error)}`;
+}
+
+/** 0 is "not known": an engine that does not say how much it takes still works. */
+async function readCapacity(target: ProbedEngine, signal: AbortSignal): Promise<Capacity> {
+  const unknown = { slots: 0, context: target.record.replica.context ?? 0 };
+  const request = target.engine.capacityRequest();
+  if (request === undefined) return unknown;
+  const answer = await askEngine(targetOf(target), request, { timeout: HEALTH_TIMEOUT, signal });
+  return (
+    (answer.ok && answer.value.status === 200 ? target.engine.readCapacity(answer.value.body) : undefined) ?? unknown
+  );
+}
+
+const shorten = (text: string): string =>
+  (text.length > 300 ? `${text.slice(0, 300)} …` : text).replaceAll(/\s+/g, " ").trim();
+
+/** Undefined for an engine whose work cannot be followed. */
+export async function lookAtWork(target: ProbedEngine, signal: AbortSignal): Promise<WorkLook | undefined> {
+  const { work } = target.engine;
+  if (work === undefined) return undefined;
+  const answer = await askEngine(targetOf(target), work.request(), { timeout: HEALTH_TIMEOUT, signal });
+  const count = answer.ok && answer.value.status === 200 ? work.read(answer.value.body) : undefined;
+  return count === undefined ? { kind: "silent" } : { kind: "counted", ...count };
+}
+
+/** Gives it the smallest piece of work there is. No answer at all within the time is work that got lost. */
+export async function tryWork(
+  target: ProbedEngine,
+  { clock, timeout, signal }: { readonly clock: Clock; readonly timeout: Millis; readonly signal: AbortSignal },
+): Promise<WorkLook> {
+  const { engine, record } = target;
+  const begun = clock.monotonic();
+  const answer = await askEngine(targetOf(target), engine.proofRequest(record.replica), { timeout, signal });
+  if (answer.ok) {
+    return engine.checkProof(answer.value.status, answer.value.body).ok ? { kind: "worked" } : { kind: "silent" };
+  }
+  return clock.monotonic() - begun >= timeout ? { kind: "workLost" } : { kind: "silent" };
+}

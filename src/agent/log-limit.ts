@@ -1,0 +1,27 @@
+import { type Bytes, bytes, millis } from "../core/ids.ts";
+import { type Clock, pause } from "../platform/clock.ts";
+import { cutLog, logSize } from "../platform/text-log.ts";
+
+/** An engine's log, and its older part beside it, together stay below twice this. */
+export const LOG_LIMIT: Bytes = bytes(64 * 1024 * 1024);
+/** An engine that writes as fast as a disk takes it overshoots by what it writes in that time. */
+const LOOK_EVERY = millis(1000);
+
+interface LimitOptions {
+  readonly limit: Bytes;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** The log begins anew; its older part is in PATH.1. */
+  readonly onCut: () => void;
+}
+
+/** Keeps a log that is being written to from growing over the limit, until the signal aborts. */
+export async function limitLog(path: string, { limit, clock, signal, onCut }: LimitOptions): Promise<void> {
+  while (!signal.aborted) {
+    if ((await logSize(path)) > limit) {
+      await cutLog(path, bytes(limit / 4));
+      onCut();
+    }
+    await pause(clock, LOOK_EVERY, signal);
+  }
+}

@@ -1,0 +1,17 @@
+import { findCgroupHomes } from "../platform/cgroup.ts";
+import { HANG_POLICY } from "../reconcile/hang.ts";
+import { LOG_LIMIT } from "./log-limit.ts";
+import type { NodeContext } from "./node-context.ts";
+
+/** What is the same on every node; a test may choose otherwise. */
+export type Defaulted = "cgroupHomes" | "hangPolicy" | "logLimit" | "gpuHolders";
+
+export function nodeDefaults(): Pick<NodeContext, Defaulted> {
+  let homes: Promise<readonly string[]> | undefined;
+  return {
+    cgroupHomes: () => (homes ??= findCgroupHomes()),
+    hangPolicy: HANG_POLICY,
+    logLimit: LOG_LIMIT,
+    gpuHolders: () => Promise.resolve([]),
+  };
+}

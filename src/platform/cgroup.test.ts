@@ -1,0 +1,78 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { afterEach, describe, expect, test } from "vitest";
+import { cgroupMembers, findCgroupHomes, joinCgroup, killCgroup, ownGroups, removeCgroup } from "./cgroup.ts";
+
+const V2 = "31 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
+const V1 = [
+  "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755",
+  "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory",
+  "36 31 0:33 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct",
+  "39 31 0:36 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids",
+].join("\n");
+
+describe("where this process is", () => {
+  test.each([
+    {
+      name: "a unit on a system with v2",
+      mountinfo: V2,
+      cgroup: "0::/system.slice/llmgw-agent.service\n",
+      want: ["/sys/fs/cgroup/system.slice/llmgw-agent.service"],
+    },
+    {
+      name: "v1, the memory hierarchy first",
+      mountinfo: V1,
+      cgroup: "8:pids:/user\n4:memory:/a/b\n3:cpu,cpuacct:/\n",
+      want: ["/sys/fs/cgroup/memory/a/b"],
+    },
+    {
+      name: "both, as on a hybrid system",
+      mountinfo: `${V1}\n41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n`,
+      cgroup: "4:memory:/\n0::/x\n",
+      want: ["/sys/fs/cgroup/unified/x", "/sys/fs/cgroup/memory"],
+    },
+    {
+      name: "a container that sees its own part only",
+      mountinfo: "9 8 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
+      cgroup: "0::/docker/abc/leaf\n",
+      want: ["/sys/fs/cgroup/leaf"],
+    },
+    { name: "a group above what is mounted", mountinfo: V2, cgroup: "0::/../other\n", want: [] },
+    { name: "no cgroups", mountinfo: "1 1 0:1 / / rw - ext4 /dev/sda rw\n", cgroup: "", want: [] },
+    { name: "no sense", mountinfo: "x - \n\0", cgroup: "::\n0:", want: [] },
+  ])("$name", ({ mountinfo, cgroup, want }) => {
+    expect(ownGroups(mountinfo, cgroup).map(({ folder }) => folder)).toEqual(want);
+  });
+});
+
+const homes = await findCgroupHomes();
+
+describe.skipIf(homes.length === 0)("a real group (skipped where this user cannot make one)", () => {
+  const name = `llmgw-test-${String(process.pid)}`;
+  let folders: readonly string[] = [];
+  afterEach(async () => {
+    await removeCgroup(folders);
+  });
+
+  test("holds what its first process starts, whatever that makes of itself, and is removed when it is empty", async () => {
+    const script = 'read go; setsid env -i /bin/sh -c "echo up; exec sleep 60" & wait';
+    const child = spawn("sh", ["-c", script], { stdio: ["pipe", "pipe", "ignore"], detached: true });
+    folders = await joinCgroup(homes, name, child.pid ?? 0);
+    expect(folders).toHaveLength(homes.length);
+    child.stdin.write("go\n");
+    await once(child.stdout, "data");
+    expect((await cgroupMembers(folders)).size).toBeGreaterThan(1);
+    await removeCgroup(folders);
+    expect(existsSync(folders[0] ?? "")).toBe(true);
+    await killCgroup(folders);
+    for (const pid of await cgroupMembers(folders)) process.kill(pid, "SIGKILL");
+    await expect.poll(() => cgroupMembers(folders)).toEqual(new Set());
+    await removeCgroup(folders);
+    expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
+  });
+
+  test("that is gone has no members", async () => {
+    expect(await cgroupMembers(["/nowhere/at/all"])).toEqual(new Set());
+  });
+});
