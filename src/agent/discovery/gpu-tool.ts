@@ -6,6 +6,7 @@ import { type IndexedLink, readTopology } from "./gpu-links.ts";
 import type { HostMemory } from "./meminfo.ts";
 import { withSlices } from "./mig-list.ts";
 import { type GpuReading, QUERY, readGpus, type ToolAnswer } from "./nvidia-smi.ts";
+import { REMAPPED_QUERY, withRemappedRows } from "./remapped-rows.ts";
 import type { SourceReading } from "./gpu-source.ts";
 
 interface ToolOptions {
@@ -35,6 +36,7 @@ export class GpuTool {
   readonly #path: string;
   readonly #env: Readonly<Record<string, string>>;
   readonly #deadline: Millis;
+  #hung: NoAnswer | undefined;
   /** Links change when cards do, and asking for them takes longer than all the rest. */
   #links: { readonly of: string; readonly links: readonly IndexedLink[] } | undefined;
 
@@ -46,10 +48,17 @@ export class GpuTool {
   }
 
   async read(host: HostMemory | undefined): Promise<SourceReading> {
+    this.#hung = undefined;
+    const reading = await this.#readAll(host);
+    // A tool that hangs at any question does so for a card's sake, and would at the next one.
+    return this.#hung ?? reading;
+  }
+
+  async #readAll(host: HostMemory | undefined): Promise<SourceReading> {
     const outcome = await this.#query(host);
     if (outcome.kind === "noAnswer") return outcome;
     const { gpus, cut } = outcome;
-    const linked = await this.#withLinks(gpus);
+    const linked = await this.#withLinks(await this.#withMemoryFaults(gpus));
     if (cut.length === 0) return { kind: "read", gpus: linked, unreachable: [], memoryNodes: [], how: this.#path };
     const list = await this.#run(["-L"]);
     const sliced = withSlices(linked, cut, list.kind === "ended" ? list.stdout : "");
@@ -70,6 +79,13 @@ export class GpuTool {
       }
       columns = known;
     }
+  }
+
+  /** A question of its own, which tools and cards that know nothing of it refuse. */
+  async #withMemoryFaults(gpus: readonly Gpu[]): Promise<readonly Gpu[]> {
+    if (gpus.length === 0) return gpus;
+    const outcome = await this.#run([`--query-remapped-rows=${REMAPPED_QUERY}`, "--format=csv,noheader"]);
+    return outcome.kind === "ended" && outcome.code === 0 ? withRemappedRows(gpus, outcome.stdout) : gpus;
   }
 
   async #withLinks(gpus: readonly Gpu[]): Promise<readonly Gpu[]> {
@@ -93,6 +109,7 @@ export class GpuTool {
   }
 
   async #run(args: readonly string[]): Promise<(ToolAnswer & { readonly kind: "ended" }) | NoAnswer> {
+    if (this.#hung !== undefined) return this.#hung;
     const outcome = await runProgram([this.#path, ...args], { env: this.#env, timeout: this.#deadline });
     if (outcome.kind === "notStarted") {
       return { kind: "noAnswer", reason: `discovery.nvidia_smi: ${outcome.message}`, hung: false };
@@ -101,7 +118,8 @@ export class GpuTool {
     const seconds = String(this.#deadline / 1000);
     const reason = `driver: ${this.#path} did not answer within ${seconds} s, as with a card that hangs`;
     const { survivor } = outcome;
-    return { kind: "noAnswer", reason, hung: true, ...(survivor === undefined ? {} : { survivor }) };
+    this.#hung = { kind: "noAnswer", reason, hung: true, ...(survivor === undefined ? {} : { survivor }) };
+    return this.#hung;
   }
 }
 

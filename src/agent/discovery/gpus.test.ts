@@ -335,6 +335,21 @@ describe("with nvidia-smi alone", () => {
     else expect(gpu?.problem).toMatch(problem);
   });
 
+  test.each([
+    { rows: "GPU-a, Yes, No", problem: /waits to be replaced/ },
+    { rows: "GPU-a, No, Yes", problem: /the card itself has to be/ },
+    { rows: "GPU-a, No, No", problem: undefined },
+    { rows: "GPU-b, Yes, Yes", problem: undefined },
+    { rows: "rubbish", problem: undefined },
+  ])("rows of memory: $rows", async ({ rows, problem }) => {
+    await toolThat(
+      `case "$*" in *remapped*) echo '${rows}';; *) echo '0, A100, GPU-a, 40960, 40000, 960, 550, 8.0, 0000:01:00.0';; esac`,
+    );
+    const [gpu] = (await reader()(host)).gpus;
+    if (problem === undefined) expect(gpu?.problem).toBeUndefined();
+    else expect(gpu?.problem).toMatch(problem);
+  });
+
   test("a tool that knows none of the newer columns answers for the others", async () => {
     await toolThat(
       `for column in compute_cap mig.mode.current retired_pages.pending; do\n` +
@@ -350,6 +365,13 @@ describe("with nvidia-smi alone", () => {
     await toolThat(`echo 'Field "other" is not a valid field to query.'; exit 2`);
     expect((await reader()(host)).problems).toEqual([expect.stringContaining("does not know other")]);
   });
+});
+
+test("a tool that hangs at a later question is one that hangs", async () => {
+  await toolThat(`case "$*" in *query-gpu*) echo '0, NVIDIA A100, GPU-a, 40960, 40000, 960';; *) sleep 600;; esac`);
+  expect((await reader({ deadline: millis(500) })(host)).problems).toEqual([
+    expect.stringContaining("did not answer within 0.5 s"),
+  ]);
 });
 
 test("a slow tool keeps nobody waiting who knows something: what it says is there at a later look", async () => {
@@ -372,5 +394,7 @@ test("findings are kept for a while, since each look costs something", async () 
   await toolThat(`echo x >> ${tool}-looks; echo '0, NVIDIA A100, GPU-a, 40960, 40000, 960'`);
   const read = reader({ pace: millis(60_000) });
   expect(await read(host)).toBe(await read(host));
-  expect(await readFile(`${tool}-looks`, "utf8")).toBe("x\n");
+  const asked = await readFile(`${tool}-looks`, "utf8");
+  await read(host);
+  expect(await readFile(`${tool}-looks`, "utf8")).toBe(asked);
 });

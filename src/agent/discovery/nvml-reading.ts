@@ -7,6 +7,7 @@ import { NVML, nvmlSays } from "./nvml-codes.ts";
 import { NO_SLICE } from "./mig-list.ts";
 import { nvmlLinks } from "./nvml-links.ts";
 import { pciAddress } from "./pci.ts";
+import { ROW_NOT_REPLACED, ROW_PENDING } from "./remapped-rows.ts";
 
 /** A card that is counted and cannot be asked, not even for its name. */
 export interface Unreachable {
@@ -119,8 +120,8 @@ const RESET = "Reset it (nvidia-smi --gpu-reset) or start the machine again";
 
 function memoryFault({ numbers }: NvmlCard): string | undefined {
   const [, , pending, failed] = numbers["remapped"] ?? [];
-  if (failed === 1) return "a faulty row of its memory could not be replaced: the card itself has to be";
-  if (pending === 1) return `a row of its memory waits to be replaced. ${RESET}`;
+  if (failed === 1) return ROW_NOT_REPLACED;
+  if (pending === 1) return ROW_PENDING;
   if (numbers["retired"]?.[0] === 1) return `a page of its memory waits to be retired. ${RESET}`;
   const errors = numbers["ecc"]?.[0] ?? 0;
   return errors > 0
