@@ -99,7 +99,10 @@ export const serverSchema = z.strictObject({
   tls: setting(
     z
       .strictObject({
-        ca: setting(path(), "The authority that certificates of nodes must come from."),
+        ca: setting(
+          path(),
+          "The authority that certificates of nodes must come from. A crl.pem beside it lists those that were revoked.",
+        ),
         cert: setting(path(), "The control plane's certificate."),
         key: setting(path(), "Its private key, readable by nobody else."),
       })

@@ -7,6 +7,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Listening, TlsMaterial } from "../platform/listen.ts";
 import { isMissing } from "../platform/file-rights.ts";
 import type { Logger } from "../platform/logger.ts";
+import { factsOf, isGoodFor, SERVER_AUTH } from "../pki/certificate.ts";
 import { FollowedTls } from "../pki/follow.ts";
 import { troubleWithClient } from "../pki/tls-words.ts";
 
@@ -38,6 +39,13 @@ export async function openServerTls(
   const opened = await FollowedTls.open({ files, where: "tls", clock, logger });
   if (!opened.ok) throw new LlmgwError("BAD_CONFIG", `the certificates cannot be used:\n${opened.error.join("\n")}`);
   const followed = opened.value;
+  if (!isGoodFor(factsOf(followed.current.certificate), SERVER_AUTH)) {
+    followed.close();
+    throw new LlmgwError(
+      "BAD_CONFIG",
+      `tls.cert: ${tls.cert} is no certificate for servers (extended key usage serverAuth is missing): \`llmgw ctl cert issue-server\` makes one`,
+    );
+  }
   const dir = dirname(tls.ca);
   const door = new Door(clock, followed.current, async (certificate) => {
     if (await isMissing(join(dir, "ca-key.pem"))) {

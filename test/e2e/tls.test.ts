@@ -167,6 +167,19 @@ test("B156 a certificate with less than a third of its life left is renewed over
   expect(await agent.end()).toBe(0);
 });
 
+test("B158 a name with a final dot and capitals is the certificate's name", async () => {
+  await site.forge("node-f-dotted", { commonName: "node-f", names: [{ kind: "dns", value: "node-f" }] });
+  const folder = await site.agentFiles("dotted", "node-f", "node-f-dotted");
+  const yaml = (await readFile(join(folder, "agent.yaml"), "utf8")).replace(
+    "https://127.0.0.1:",
+    "https://LocalHost.:",
+  );
+  await writeFile(join(folder, "agent.yaml"), yaml);
+  const agent = llmgw(["agent", "-c", join(folder, "agent.yaml"), "--data-dir", folder]);
+  await says(agent, /connected to https:\/\/localhost:/);
+  expect(await agent.end()).toBe(0);
+});
+
 describe("the admin API", () => {
   test("takes a certificate with the admin role for the token, and no other", async () => {
     await site.cert("issue-client", "alice", "--role", "admin");
@@ -285,6 +298,18 @@ describe("files that cannot be used end the process at its start, with exit code
     await spoil(folder);
     const { code, stderr } = await finished(["agent", "-c", join(folder, "agent.yaml"), "--data-dir", folder]);
     expect(stderr).toMatch(why);
+    expect(code).toBe(2);
+  });
+
+  test("server: a node's certificate", async () => {
+    const yaml = site
+      .serverYaml()
+      .replace("127.0.0.1.pem", "node-b.pem")
+      .replace("127.0.0.1-key.pem", "node-b-key.pem");
+    await writeFile(join(site.dir, "bad.yaml"), yaml);
+    const args = ["server", "-c", join(site.dir, "bad.yaml"), "--data-dir", join(site.dir, "bad-server")];
+    const { code, stderr } = await finished(args);
+    expect(stderr).toMatch(/tls\.cert: .*node-b\.pem is no certificate for servers .*issue-server/);
     expect(code).toBe(2);
   });
 
