@@ -2,7 +2,7 @@ import { LlmgwError } from "../core/errors.ts";
 import type { Io } from "./io.ts";
 
 /** What completion may offer for an argument: the words of a list, or names that only the control plane knows. */
-export type ObjectKind = "node" | "profile" | "replica" | "model";
+export type ObjectKind = "node" | "profile" | "replica" | "model" | "key";
 
 export interface OptionSpec {
   /** As help shows it: "-o, --output <format>". */

@@ -130,7 +130,7 @@ async function serverConfig({ listen, routerListen, tell }: UpOptions): Promise<
     say,
   );
   if (!isLoopback(router.host)) {
-    say(`There are no client keys yet: whoever reaches ${writeListen(router)} may use the models.`);
+    say(`Whoever reaches ${writeListen(router)} may use the models: only \`llmgw server\` asks for keys.`);
   }
   return parsed(
     parseServerConfig(

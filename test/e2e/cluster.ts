@@ -47,21 +47,21 @@ export class Cluster {
     this.routerPort = routerPort;
   }
 
-  static async start(): Promise<Cluster> {
+  static async start({ auth = "none" }: { readonly auth?: "keys" | "none" } = {}): Promise<Cluster> {
     const dir = await mkdtemp(join(tmpdir(), "llmgw-e2e-"));
     const cluster = new Cluster(dir, await freePort(), await freePort());
-    await cluster.#writeConfigs();
+    await cluster.#writeConfigs(auth);
     await cluster.startServer();
     cluster.startAgent();
     return cluster;
   }
 
-  async #writeConfigs(): Promise<void> {
+  async #writeConfigs(auth: "keys" | "none"): Promise<void> {
     await writeFile(
       join(this.dir, "server.yaml"),
       [
         `listen: "127.0.0.1:${String(this.serverPort)}"`,
-        `router: { listen: "127.0.0.1:${String(this.routerPort)}", auth: none }`,
+        `router: { listen: "127.0.0.1:${String(this.routerPort)}", auth: ${auth} }`,
         "",
       ].join("\n"),
     );

@@ -8,6 +8,8 @@ export interface ChatTarget {
   readonly routerUrl: string;
   readonly ca: string | undefined;
   readonly signal: AbortSignal;
+  /** Where the router asks for keys. */
+  readonly key: string | undefined;
 }
 
 export interface ChatMessage {
@@ -46,11 +48,15 @@ interface ChatChunk {
   readonly choices?: readonly { readonly delta?: { readonly content?: unknown } }[];
 }
 
-function send({ routerUrl, ca, signal }: ChatTarget, body: ChatBody): Promise<IncomingMessage> {
+function send({ routerUrl, ca, signal, key }: ChatTarget, body: ChatBody): Promise<IncomingMessage> {
   const url = new URL(`${routerUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/chat/completions`);
   const isSecure = url.protocol === "https:";
   const text = JSON.stringify(body);
-  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+  const headers = {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  };
   return new Promise((resolve, reject) => {
     const options = { method: "POST", headers, signal, ...(isSecure && ca !== undefined ? { ca } : {}) };
     const request = (isSecure ? requestHttps : requestHttp)(url, options, (response) => {
@@ -71,6 +77,7 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   401: "UNAUTHENTICATED",
   403: "FORBIDDEN",
   404: "MODEL_NOT_FOUND",
+  429: "RATE_LIMITED",
   502: "ENGINE_BROKE_OFF",
   503: "MODEL_NOT_READY",
   504: "ENGINE_TIMEOUT",
@@ -80,7 +87,9 @@ async function refusal(response: IncomingMessage): Promise<LlmgwError> {
   const status = response.statusCode ?? 0;
   const text = await textOf(response);
   const said = readMessage(text) ?? `the router answered ${String(status)}: ${text.slice(0, 300)}`;
-  return new LlmgwError(BY_STATUS[status] ?? "FAILED", said);
+  const hint =
+    status === 401 ? " Give a key with --key-file or LLMGW_API_KEY; `llmgw ctl keys create NAME` makes one." : "";
+  return new LlmgwError(BY_STATUS[status] ?? "FAILED", `${said}${hint}`);
 }
 
 function readMessage(text: string): string | undefined {

@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { LlmgwError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/nearest.ts";
+import { readTextIfThere } from "../../platform/files.ts";
 import type { Call, CommandSpec } from "../command.ts";
 import { failureOf, reportFailure } from "../failure.ts";
 import { isTerminal, readStdin } from "../io.ts";
@@ -23,6 +24,10 @@ export const chat: CommandSpec = {
     { flags: "--system <text>", doc: "the system message" },
     { flags: "--max-tokens <n>", doc: "end the answer after so many tokens" },
     { flags: "--temperature <t>", doc: "0 always takes the likeliest token" },
+    {
+      flags: "--key-file <file>",
+      doc: "a file that holds a client's key, where the router asks for one (else LLMGW_API_KEY)",
+    },
     { flags: "--router <url>", doc: "ask this router instead of the control plane's own" },
     OUTPUT_PAGE,
   ],
@@ -38,6 +43,7 @@ interface Talk {
   readonly model: string;
   readonly routerUrl: string;
   readonly ca: string | undefined;
+  readonly key: string | undefined;
 }
 
 async function talk(call: Call, session: Session): Promise<number> {
@@ -46,6 +52,7 @@ async function talk(call: Call, session: Session): Promise<number> {
     model: bareName("model", model),
     routerUrl: await routerUrlFor(call, session),
     ca: session.ca,
+    key: await clientKey(call),
   };
   try {
     if (said === undefined && isTerminal(call.io.stdin)) return await converse(call, talking);
@@ -56,6 +63,15 @@ async function talk(call: Call, session: Session): Promise<number> {
   } catch (error) {
     throw await withSuggestion(error, session, talking.model);
   }
+}
+
+/** Never on the command line: everybody on the machine sees that. */
+async function clientKey({ flags, io }: Call): Promise<string | undefined> {
+  const file = flags.text("key-file");
+  if (file === undefined) return io.env["LLMGW_API_KEY"] || undefined;
+  const text = await readTextIfThere(file);
+  if (text === undefined) throw new LlmgwError("BAD_REQUEST", `There is no file ${file} to read the key from.`);
+  return text.trim();
 }
 
 async function onlyModel({ client }: Session): Promise<string> {

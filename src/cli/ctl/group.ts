@@ -6,6 +6,7 @@ import { chat } from "./chat.ts";
 import { completion } from "./completion.ts";
 import { remove } from "./delete.ts";
 import { events } from "./events.ts";
+import { keys } from "./keys/group.ts";
 import { explain } from "./explain.ts";
 import { logs } from "./logs.ts";
 import { models } from "./models.ts";
@@ -46,6 +47,7 @@ export const ctl: CommandSpec = {
     events,
     chat,
     wait,
+    keys,
     cert,
     version,
     completion,

@@ -9,6 +9,7 @@ export const NAMES_OF: Readonly<Record<ObjectKind, (client: AdminClient) => Prom
   profile: async (client) => (await client.listProfiles({})).profiles.map((profile) => profile.name),
   replica: async (client) => (await client.listReplicas({})).replicas.map((replica) => replica.id),
   model: async (client) => (await client.listModels({})).models.map((model) => model.name),
+  key: async (client) => (await client.listKeys({})).keys.map((key) => key.name),
 };
 
 export function unknownName(kind: ObjectKind, name: string, known: readonly string[]): LlmgwError {

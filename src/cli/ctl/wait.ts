@@ -23,7 +23,10 @@ interface Waitable {
   readonly look: (client: AdminClient, name: string) => Promise<Seen | undefined>;
 }
 
-const WAITABLE: Readonly<Record<ObjectKind, Waitable>> = {
+/** A key is there or it is not: nobody waits for one. */
+type WaitableKind = Exclude<ObjectKind, "key">;
+
+const WAITABLE: Readonly<Record<WaitableKind, Waitable>> = {
   profile: {
     conditions: ["ready"],
     look: async (client, name) => {
@@ -54,7 +57,7 @@ const WAITABLE: Readonly<Record<ObjectKind, Waitable>> = {
   },
 };
 
-const KINDS = Object.keys(WAITABLE) as readonly ObjectKind[];
+const KINDS = Object.keys(WAITABLE) as readonly WaitableKind[];
 const LOOK_EVERY = millis(500);
 
 export const wait: CommandSpec = {
@@ -81,7 +84,7 @@ export const wait: CommandSpec = {
 };
 
 interface Awaited {
-  readonly kind: ObjectKind;
+  readonly kind: WaitableKind;
   readonly name: string;
   readonly condition: string;
 }
@@ -100,7 +103,7 @@ async function waitFor(call: Call, { client }: Session, awaited: Awaited): Promi
   return 0;
 }
 
-function target(text: string): { readonly kind: ObjectKind; readonly name: string } {
+function target(text: string): { readonly kind: WaitableKind; readonly name: string } {
   const [word = "", ...rest] = text.split("/");
   const singular = word.toLowerCase().replace(/s$/, "");
   const kind = KINDS.find((known) => known === singular);
@@ -110,7 +113,7 @@ function target(text: string): { readonly kind: ObjectKind; readonly name: strin
   throw new LlmgwError("BAD_REQUEST", `Write KIND/NAME, such as profile/qwen3-32b, not "${text}".${meant}`);
 }
 
-function conditionOf(kind: ObjectKind, condition: string): string {
+function conditionOf(kind: WaitableKind, condition: string): string {
   const known = [...WAITABLE[kind].conditions, "deleted"];
   if (known.includes(condition)) return condition;
   const meant = didYouMean(condition, known);

@@ -1,0 +1,41 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { formatAge } from "../../core/format.ts";
+import type { Millis } from "../../core/ids.ts";
+import type { Key } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import { ageOf, type Looking } from "./columns.ts";
+import type { Column } from "./table.ts";
+
+export const keyColumns = ({ now, colours }: Looking): readonly Column<Key>[] => [
+  { header: "NAME", cell: (key) => key.name },
+  { header: "KEY", cell: (key) => `${key.prefix}…` },
+  {
+    header: "STATE",
+    cell: (key) => key.state,
+    colour: (key) => (key.state === "active" ? colours.green : colours.red),
+  },
+  { header: "MODELS", cell: (key) => (key.models.length === 0 ? "all" : key.models.join(",")) },
+  { header: "LIMITS PER ROUTER", cell: limitWords },
+  { header: "EXPIRES", cell: (key) => expiry(key, now), ticks: true },
+  { header: "AGE", cell: (key) => ageOf(key.createdAt, now), right: true, ticks: true },
+  { header: "ID", cell: (key) => key.id, wide: true },
+  { header: "CREATED BY", cell: (key) => key.createdBy, wide: true },
+];
+
+const expiry = ({ expiresAt }: Key, now: Millis): string => {
+  if (expiresAt === undefined) return "never";
+  const left = timestampMs(expiresAt) - now;
+  return left > 0 ? `in ${formatAge(left)}` : `${formatAge(-left)} ago`;
+};
+
+function limitWords({ limits }: Key): string {
+  if (limits === undefined) return "none";
+  const words: readonly (readonly [number, string])[] = [
+    [limits.requestsPerMinute, "requests/min"],
+    [limits.tokensPerMinute, "tokens/min"],
+    [limits.concurrency, "at once"],
+    [limits.tokensPerDay, "tokens/day"],
+    [limits.tokensPerMonth, "tokens/month"],
+  ];
+  const set = words.filter(([limit]) => limit > 0).map(([limit, unit]) => `${String(limit)} ${unit}`);
+  return set.length === 0 ? "none" : set.join(", ");
+}
