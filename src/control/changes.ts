@@ -13,6 +13,7 @@ export function changesBetween(before: Snapshot, after: Snapshot, events: readon
   const specs = compare(before.specs, after.specs, { key: specKey, durable: same });
   const nodes = compare(before.nodes, after.nodes, { key: ({ id }) => id, durable: durableNode });
   const replicas = compare(before.replicas, after.replicas, { key: ({ id }) => id, durable: durableReplica });
+  const models = compare(before.models, after.models, { key: ({ source }) => source, durable: same });
   const keys = compare(before.keys, after.keys, { key: ({ id }) => id, durable: same });
   return {
     putProfiles: profiles.put,
@@ -23,6 +24,8 @@ export function changesBetween(before: Snapshot, after: Snapshot, events: readon
     dropNodes: nodes.drop.map(({ id }) => id),
     putReplicas: replicas.put,
     dropReplicas: replicas.drop.map(({ id }) => id),
+    putModels: models.put,
+    dropModels: models.drop.map(({ source }) => source),
     putKeys: keys.put,
     events,
   };

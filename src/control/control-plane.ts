@@ -1,4 +1,6 @@
 import type { Millis } from "../core/ids.ts";
+import type { LookedModel } from "../core/model-facts.ts";
+import type { Profile } from "../core/profile.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Store } from "../store/store.ts";
@@ -16,7 +18,11 @@ export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"
   readonly adminToken: string;
   /** Where clients send requests; "" when this server carries no router. Asked each time: the port may be chosen late. */
   readonly routerUrl: () => string;
+  /** Asks a model's source what it is, without fetching it. Bounded by the signal; what cannot be found out is said so. */
+  readonly lookAtModel: LookAtModel;
 }
+
+export type LookAtModel = (profile: Profile, signal: AbortSignal) => Promise<LookedModel>;
 
 /** The parts of a running control plane, for the handlers that answer from them. */
 export interface ControlPlane extends ControlPlaneOptions {

@@ -1,16 +1,43 @@
+import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
 import { knownModel, needsAt } from "../engines/known-model.ts";
 import type { KnownModel } from "../engines/weights/needs.ts";
 import type { NeedsAt } from "../scheduler/ask.ts";
 import type { Snapshot } from "../store/store.ts";
 
-/** What profiles' replicas take, by what is known of their models. Each model is looked up once, however many ask. */
-export function needsOf({ nodes }: Pick<Snapshot, "nodes">): (profile: Profile) => NeedsAt {
+/** What is known of models: by the nodes, else by what their sources have said. Each is looked up once, however many ask. */
+export function knownModels({ nodes, models }: Pick<Snapshot, "nodes" | "models">): (source: string) => KnownModel {
+  const looked = new Map(models.map((model) => [model.source, model]));
   const known = new Map<string, KnownModel>();
-  return (profile) => {
-    const { source } = profile.model;
-    const model = known.get(source) ?? knownModel(source, nodes, undefined);
+  return (source) => {
+    const model = known.get(source) ?? knownModel(source, nodes, looked.get(source));
     known.set(source, model);
-    return needsAt(profile, model);
+    return model;
   };
+}
+
+/** What profiles' replicas take, by what is known of their models. */
+export function needsOf(snapshot: Pick<Snapshot, "nodes" | "models">): (profile: Profile) => NeedsAt {
+  const known = knownModels(snapshot);
+  return (profile) => needsAt(profile, known(profile.model.source));
+}
+
+/** The profiles whose models nobody here knows well: no node holds them, and their sources have not said all yet. */
+export function unknownTo({ nodes, models }: Snapshot, profiles: readonly Profile[]): readonly Profile[] {
+  const held = new Set(nodes.flatMap(({ inventory }) => inventory.weights.map(({ source }) => source)));
+  const told = new Set(models.filter(({ problem }) => problem === "").map(({ source }) => source));
+  const wanted = profiles.filter(({ model: { source } }) => !held.has(source) && !told.has(source));
+  return [...new Map(wanted.map((profile) => [profile.model.source, profile])).values()];
+}
+
+/** The snapshot with what sources have said; of models that no profile names any more nothing is kept. */
+export function withLooked(before: Snapshot, looked: readonly LookedModel[]): Snapshot {
+  const wanted = new Set(
+    [...before.profiles, ...before.specs.map(({ spec }) => ({ profile: spec }))].map(
+      ({ profile }) => profile.model.source,
+    ),
+  );
+  const merged = new Map([...before.models, ...looked].map((model) => [model.source, model]));
+  const models = [...merged.values()].filter(({ source }) => wanted.has(source));
+  return { ...before, models: models.toSorted((a, b) => (a.source < b.source ? -1 : 1)) };
 }

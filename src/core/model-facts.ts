@@ -1,3 +1,5 @@
+import type { Bytes } from "./ids.ts";
+
 /**
  * What a model's own header says of its shape: enough to know what its cache will take and how it can be split. Undefined
  * or empty: the header does not say, which is never the same as 1.
@@ -27,4 +29,14 @@ export interface ModelFacts {
   readonly contextLength: number | undefined;
   readonly vocabulary: number | undefined;
   readonly experts: number | undefined;
+}
+
+/** What was found out by asking a model's source, without fetching the model. */
+export interface LookedModel {
+  readonly source: string;
+  readonly facts: ModelFacts | undefined;
+  /** Of the files that would be fetched; undefined: the source did not say. */
+  readonly weights: Bytes | undefined;
+  /** Why there is less than everything, in words; "" when there is not. */
+  readonly problem: string;
 }

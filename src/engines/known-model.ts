@@ -1,20 +1,11 @@
-import { type Bytes, bytes } from "../core/ids.ts";
+import { bytes } from "../core/ids.ts";
 import type { ModelNeeds } from "../core/memory-estimate.ts";
-import type { ModelFacts } from "../core/model-facts.ts";
+import type { LookedModel } from "../core/model-facts.ts";
 import type { ClusterNode } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
 import { likelyEngine } from "./list.ts";
 import { type KnownModel, modelNeeds } from "./weights/needs.ts";
-
-/** What was found out by asking a model's source, without fetching the model. */
-export interface LookedModel {
-  readonly source: string;
-  readonly facts: ModelFacts | undefined;
-  /** Of the files that would be fetched; undefined: the source did not say. */
-  readonly weights: Bytes | undefined;
-  /** Why there is less than everything, in words; "" when there is not. */
-  readonly problem: string;
-}
+import { whyNotSplit } from "./weights/split.ts";
 
 /** What is known of a model: by the nodes that have it, else by its source, else nothing. */
 export function knownModel(source: string, nodes: readonly ClusterNode[], looked: LookedModel | undefined): KnownModel {
@@ -46,4 +37,14 @@ export function needsAt(profile: Profile, known: KnownModel): (context: number |
     const asked = context === undefined ? { args, env } : { args, env, context };
     return modelNeeds(profile, known, engine.memoryRules(asked));
   };
+}
+
+/** Why no engine could ever run the profile's model as it is split; undefined: one can, or nobody knows. */
+export function whyNeverSplit(profile: Profile, { facts }: KnownModel): string | undefined {
+  if (facts === undefined) return undefined;
+  const { args, env } = profile;
+  const engine = likelyEngine(profile.engine, facts.format);
+  // Where each GPU gets whole layers, no head is cut. Safetensors are loaded by engines that cut every layer.
+  const cutsHeads = engine.memoryRules({ args, env }).split === "tensor" || facts.format === "safetensors";
+  return cutsHeads ? whyNotSplit(profile, facts) : undefined;
 }

@@ -21,6 +21,7 @@ import type { Store } from "../store/store.ts";
 import { adminToken } from "./admin-token.ts";
 import { listenError } from "./listen-error.ts";
 import { clientUrl, localUrl } from "./local-url.ts";
+import { modelLook } from "./look-at-model.ts";
 import { type RunningRouter, startRouter } from "./router.ts";
 import { rpcHandler } from "./rpc-handler.ts";
 import { serverPages } from "./server-pages.ts";
@@ -36,6 +37,8 @@ export interface ServerOptions {
   readonly dataDir: string;
   readonly logger: Logger;
   readonly clock?: Clock;
+  /** The process's own by default: HF_* and proxy variables are read from it. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface RunningServer {
@@ -52,7 +55,8 @@ export interface RunningServer {
 
 /** Starts a control plane, with a router inside unless `router.listen` is empty. Rejects in words when it cannot. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { config, dataDir, logger, clock = systemClock } = options;
+  const { config, dataDir, logger, clock = systemClock, env = process.env } = options;
+  refuseUnsupported(config);
   await using started = new AsyncDisposableStack();
   const lock = await lockFolder(dataDir);
   started.defer(() => lock.release());
@@ -66,6 +70,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const store = await openStore(config, dataDir);
   started.defer(() => store.close());
   const late: { router: RunningRouter | undefined } = { router: undefined };
+  const model = modelLook(clock, env);
+  started.defer(() => model.downloader.close());
   const plane = await startControlPlane({
     store,
     clock,
@@ -75,6 +81,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     door: tls?.door,
     adminToken: token,
     routerUrl: () => routerUrl(config, late.router),
+    lookAtModel: model.look,
   });
   started.defer(() => plane.loop.stop());
   const listening = await openPort(options, { plane, tls, router: () => late.router });
@@ -86,7 +93,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   started.defer(async () => late.router?.stop());
 
   const url = localUrl(config.tls === undefined ? "http" : "https", { ...config.listen, port: listening.port });
-  tellOfNoKeys(config, plane, logger);
   logger.info({ url, router: routerUrl(config, late.router) }, "control plane started");
   const running = started.move();
   const reload = (): void => void tls?.followed.reload();
@@ -117,16 +123,13 @@ function warnOfPlainHttp({ listen: address, tls }: ServerConfig, logger: Logger)
   );
 }
 
-/** A router that refuses everybody looks broken to whoever has just started it. */
-function tellOfNoKeys({ router }: ServerConfig, { loop, clock }: ControlPlane, logger: Logger): void {
+/** What a configuration may say, and this version does not do: better a refusal than a half truth. */
+function refuseUnsupported({ router }: ServerConfig): void {
   if (router.listen === undefined || router.auth === "none") return;
-  const now = clock.now();
-  const isUsable = loop.snapshot.keys.some(
-    ({ revokedAt, expiresAt }) => revokedAt === undefined && (expiresAt === undefined || expiresAt > now),
-  );
-  if (isUsable) return;
-  logger.warn(
-    "router.auth is keys and there is no key yet, so the router refuses everybody. `llmgw ctl keys create NAME` makes one.",
+  throw new LlmgwError(
+    "BAD_CONFIG",
+    `router.auth is keys, but this version has no client keys yet: whoever reaches ${writeListen(router.listen)} could use ` +
+      'the models. Write router: { auth: none } if that is what you want, or listen on 127.0.0.1, or set router.listen: "".',
   );
 }
 
@@ -188,7 +191,7 @@ async function openRouter(
   { config, logger, clock }: ServerOptions,
   transport: Transport,
 ): Promise<RunningRouter | undefined> {
-  const { listen: address, tls, auth } = config.router;
+  const { listen: address, tls } = config.router;
   if (address === undefined) return undefined;
   const material = tls === undefined ? {} : { tls: readTlsPair(tls, "router.tls") };
   try {
@@ -196,7 +199,6 @@ async function openRouter(
       listen: address,
       transport,
       logger,
-      auth,
       ...material,
       ...(clock === undefined ? {} : { clock }),
     });

@@ -1,6 +1,7 @@
 import type { Selectable } from "kysely";
 import type { ClusterEvent, EventLevel, SubjectKind } from "../core/event.ts";
 import { millis, profileName } from "../core/ids.ts";
+import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
 import type { Revision } from "../core/revision.ts";
@@ -64,6 +65,13 @@ export const replicaRow = (replica: Replica): Tables["replicas"] => ({
 });
 
 export const replicaFromRow = ({ body }: Pick<Tables["replicas"], "body">): Replica => JSON.parse(body) as Replica;
+
+export const modelRow = (model: LookedModel): Tables["models"] => ({
+  source: model.source,
+  body: JSON.stringify(model),
+});
+
+export const modelFromRow = ({ body }: Pick<Tables["models"], "body">): LookedModel => JSON.parse(body) as LookedModel;
 
 export const keyRow = (key: StoredKey): Tables["client_keys"] => ({
   id: key.id,

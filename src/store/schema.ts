@@ -14,6 +14,7 @@ export interface Tables {
   readonly specs: { readonly profile: string; readonly spec_hash: string; readonly body: string };
   readonly nodes: { readonly id: string; readonly body: string };
   readonly replicas: { readonly id: string; readonly profile: string; readonly body: string };
+  readonly models: { readonly source: string; readonly body: string };
   readonly client_keys: { readonly id: string; readonly sha256: string; readonly body: string };
   readonly events: {
     readonly id: Generated<number>;

@@ -8,6 +8,8 @@ import {
   eventFromRow,
   keyFromRow,
   keyRow,
+  modelFromRow,
+  modelRow,
   nodeFromRow,
   nodeRow,
   profileFromRow,
@@ -68,6 +70,7 @@ class SqliteStore implements Store {
       const specs = await db.selectFrom("specs").selectAll().orderBy("profile").orderBy("spec_hash").execute();
       const nodes = await db.selectFrom("nodes").select("body").orderBy("id").execute();
       const replicas = await db.selectFrom("replicas").select("body").orderBy("id").execute();
+      const models = await db.selectFrom("models").select("body").orderBy("source").execute();
       const keys = await db.selectFrom("client_keys").select("body").orderBy("id").execute();
       return {
         revision: Number(revision),
@@ -76,6 +79,7 @@ class SqliteStore implements Store {
         specs: specs.map(specFromRow),
         nodes: nodes.map(nodeFromRow),
         replicas: replicas.map(replicaFromRow),
+        models: models.map(modelFromRow),
         keys: keys.map(keyFromRow),
       };
     });
@@ -135,6 +139,12 @@ async function write(db: Transaction<Tables>, changes: Changes): Promise<void> {
   for (const row of changes.putNodes.map(nodeRow)) await db.replaceInto("nodes").values(row).execute();
   for (const id of changes.dropNodes) await db.deleteFrom("nodes").where("id", "=", id).execute();
   for (const row of changes.putReplicas.map(replicaRow)) await db.replaceInto("replicas").values(row).execute();
-  for (const row of changes.putKeys.map(keyRow)) await db.replaceInto("client_keys").values(row).execute();
   for (const id of changes.dropReplicas) await db.deleteFrom("replicas").where("id", "=", id).execute();
+  await writeKnowledge(db, changes);
+}
+
+async function writeKnowledge(db: Transaction<Tables>, changes: Changes): Promise<void> {
+  for (const row of changes.putModels.map(modelRow)) await db.replaceInto("models").values(row).execute();
+  for (const source of changes.dropModels) await db.deleteFrom("models").where("source", "=", source).execute();
+  for (const row of changes.putKeys.map(keyRow)) await db.replaceInto("client_keys").values(row).execute();
 }

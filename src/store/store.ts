@@ -1,6 +1,7 @@
 import type { KeyGrant } from "../core/client-key.ts";
 import type { ClusterEvent, NewEvent } from "../core/event.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
+import type { LookedModel } from "../core/model-facts.ts";
 import type { Inventory, NodeDrain, NodeLiveness } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
@@ -59,6 +60,8 @@ export interface Snapshot {
   readonly specs: readonly StoredSpec[];
   readonly nodes: readonly StoredNode[];
   readonly replicas: readonly Replica[];
+  /** What sources have said of models of the profiles. */
+  readonly models: readonly LookedModel[];
   readonly keys: readonly StoredKey[];
 }
 
@@ -72,6 +75,9 @@ export interface Changes {
   readonly dropNodes: readonly NodeId[];
   readonly putReplicas: readonly Replica[];
   readonly dropReplicas: readonly ReplicaId[];
+  readonly putModels: readonly LookedModel[];
+  /** By source. */
+  readonly dropModels: readonly string[];
   readonly putKeys: readonly StoredKey[];
   readonly events: readonly NewEvent[];
 }

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { bytes, millis, nodeId, profileName, replicaId } from "../../src/core/ids.ts";
+import type { LookedModel } from "../../src/core/model-facts.ts";
 import type { Profile } from "../../src/core/profile.ts";
 import type { Replica } from "../../src/core/replica-state.ts";
+import { facts } from "../fakes/values.ts";
 import type { Changes, Store, StoredKey, StoredNode, StoredProfile } from "../../src/store/store.ts";
 
 const now = millis(1_700_000_000_000);
@@ -15,6 +17,8 @@ const noChanges: Changes = {
   dropNodes: [],
   putReplicas: [],
   dropReplicas: [],
+  putModels: [],
+  dropModels: [],
   putKeys: [],
   events: [],
 };
@@ -87,6 +91,7 @@ const node: StoredNode = {
   desiredHash: "d",
 };
 
+const model: LookedModel = { source: "hf:a/b", facts: facts(), weights: bytes(7), problem: "" };
 const key: StoredKey = {
   id: "key-1",
   name: "app",
@@ -123,7 +128,15 @@ export function storeSuite(
     test("a new one is empty and has a name of its own", async () => {
       const store = await opened();
       const snapshot = await store.load();
-      expect(snapshot).toMatchObject({ revision: 0, profiles: [], specs: [], nodes: [], replicas: [], keys: [] });
+      expect(snapshot).toMatchObject({
+        revision: 0,
+        profiles: [],
+        specs: [],
+        nodes: [],
+        replicas: [],
+        models: [],
+        keys: [],
+      });
       expect(snapshot.serverId).not.toBe("");
       await store.close();
     });
@@ -138,6 +151,7 @@ export function storeSuite(
           putSpecs: [{ profile: spec.name, specHash: "h1", spec }],
           putNodes: [node],
           putReplicas: [replica],
+          putModels: [model],
           putKeys: [key],
         },
         now,
@@ -150,6 +164,7 @@ export function storeSuite(
         specs: [{ profile: spec.name, specHash: "h1", spec }],
         nodes: [node],
         replicas: [replica],
+        models: [model],
         keys: [key],
       });
       await store.close();

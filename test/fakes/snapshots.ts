@@ -13,6 +13,7 @@ export const snapshot = (more: Partial<Snapshot> = {}): Snapshot => ({
   specs: [],
   nodes: [],
   replicas: [],
+  models: [],
   keys: [],
   ...more,
 });

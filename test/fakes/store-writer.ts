@@ -21,7 +21,16 @@ for (let revision = 0; ; revision++) {
   const event = { level: "info", subjectKind: "node", subject: id, reason: "NodeJoined", message: "joined" } as const;
   await store.commit(
     revision,
-    { ...nothing, putNodes: [node], putReplicas: [], dropReplicas: [], putKeys: [], events: [event] },
+    {
+      ...nothing,
+      putNodes: [node],
+      putReplicas: [],
+      dropReplicas: [],
+      putModels: [],
+      dropModels: [],
+      putKeys: [],
+      events: [event],
+    },
     millis(revision),
   );
   process.stdout.write(`${String(revision + 1)}\n`);

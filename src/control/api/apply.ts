@@ -1,27 +1,18 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type ManifestObject, parseManifest } from "../../config/manifest.ts";
-import { renderProblems } from "../../config/problem.ts";
-import { unsupported } from "../../config/unsupported.ts";
 import { type ApplyRequest, type ApplyResponse, ApplyResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import type { ControlPlane } from "../control-plane.ts";
-import { applyProfiles } from "../manifest-change.ts";
+import { applyInformed, lookAtUnknown } from "../informed-apply.ts";
+import { profilesOf } from "./manifests.ts";
 
 /** The whole manifest or nothing, with every reason. */
-export async function apply(
-  { loop, clock }: ControlPlane,
-  { manifest, fileName }: ApplyRequest,
-): Promise<ApplyResponse> {
-  const parsed = parseManifest(manifest, fileName === "" ? "manifest" : fileName);
-  if (!parsed.ok) throw new ConnectError(renderProblems(parsed.error), Code.InvalidArgument);
-  const refusals = parsed.value.flatMap(unsupported);
-  if (refusals.length > 0) throw new ConnectError(refusals.join("\n"), Code.InvalidArgument);
-  const profiles = parsed.value.flatMap(profileOf);
-  const applied = await loop.change((snapshot) => applyProfiles(snapshot, profiles, clock.now()));
+export async function apply(plane: ControlPlane, { manifest, fileName }: ApplyRequest): Promise<ApplyResponse> {
+  const profiles = profilesOf([{ manifest, fileName }]);
+  const { loop, clock } = plane;
+  const looked = await lookAtUnknown(plane, profiles);
+  const applied = await loop.change((snapshot) => applyInformed(snapshot, { profiles, looked, now: clock.now() }));
   if (!applied.ok) throw new ConnectError(applied.error.join("\n"), Code.InvalidArgument);
   return create(ApplyResponseSchema, {
     applied: applied.value.map(({ name, outcome }) => ({ kind: "Profile", name, outcome })),
   });
 }
-
-const profileOf = (object: ManifestObject) => (object.kind === "Profile" ? [object.profile] : []);

@@ -8,6 +8,7 @@ import { fetchFile, type FetchedFile, type FileRequest } from "./fetch-file.ts";
 import { createFlights } from "./flights.ts";
 import { createHostLimits } from "./limits.ts";
 import type { FetchEnv } from "./proxy.ts";
+import { fetchStart, type FileStart, type StartRequest } from "./start.ts";
 import { fetchText, type TextAnswer, type TextRequest } from "./text.ts";
 import { createTransport } from "./transport.ts";
 
@@ -35,6 +36,8 @@ export interface Downloader {
   file(request: FileRequest): Promise<Result<FetchedFile, FetchFailure>>;
   /** Any status is an answer, but "too many requests". */
   text(request: TextRequest): Promise<Result<TextAnswer, FetchFailure>>;
+  /** The first bytes of a file, asked for once. */
+  start(request: StartRequest): Promise<Result<FileStart, FetchFailure>>;
   /** Ends every connection. */
   close(): Promise<void>;
 }
@@ -58,6 +61,7 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   return {
     file: createFlights((job) => fetchFile(context, space, job)),
     text: (request) => fetchText(context, request),
+    start: (request) => fetchStart(context, request),
     close: () => context.transport.close(),
   };
 }

@@ -105,6 +105,12 @@ async function describeCommit(hub: Hub, info: RepoInfo): Promise<Result<Describe
     folder: `hf--${slug(source.repo.replace("/", "--"))}--${info.commit}`,
     files: listing.value,
     fetch: (file, request) => fetchFile(hub, info.commit, { file, request }),
+    async start({ name }, bytes) {
+      const { settings, context, headers, signal } = hub;
+      const url = fileUrl(settings.endpoint, source.repo, { commit: info.commit, file: name });
+      const start = await context.downloader.start({ url, bytes, headers, signal });
+      return start.ok ? start : err(fromFetch(`hf:${source.repo}`, start.error));
+    },
     settle: () => Promise.resolve(),
   });
 }

@@ -7,7 +7,7 @@ import { slug, type WeightSource } from "./source.ts";
 
 /** One file at an address; of a shard, all shards at their addresses beside it. No token is sent anywhere. */
 export const httpsSource: WeightSource<ModelSource & { kind: "https" }> = {
-  describe({ url, file }, { downloader }) {
+  describe({ url, file }, { downloader }, asking) {
     const files = shardsOf(file).map((name) => ({ name, bytes: 0, sha256: undefined }));
     return Promise.resolve(
       ok({
@@ -19,6 +19,10 @@ export const httpsSource: WeightSource<ModelSource & { kind: "https" }> = {
           const outcome = await downloader.file({ url: beside(url, name), target, signal, onProgress, ...pin });
           if (!outcome.ok) return { ok: false, error: fromFetch(shown(url), outcome.error) };
           return ok({ bytes: outcome.value.bytes, sha256: outcome.value.sha256 });
+        },
+        async start({ name }, bytes) {
+          const start = await downloader.start({ url: beside(url, name), bytes, signal: asking });
+          return start.ok ? start : { ok: false, error: fromFetch(shown(url), start.error) };
         },
         settle: () => Promise.resolve(),
       }),

@@ -2,6 +2,7 @@ import type { Bytes } from "../../../core/ids.ts";
 import type { ModelSource } from "../../../core/source.ts";
 import type { Result } from "../../../core/result.ts";
 import type { Downloader } from "../../../platform/fetch/download.ts";
+import type { FileStart } from "../../../platform/fetch/start.ts";
 import type { WeightFailure } from "../failure.ts";
 import type { RemoteFile } from "../offer.ts";
 
@@ -41,6 +42,8 @@ export type Described =
       readonly folder: string;
       readonly files: readonly RemoteFile[];
       fetch(file: RemoteFile, request: FetchRequest): Promise<Result<FetchedWeights, WeightFailure>>;
+      /** The first bytes of one of the files, without fetching it. Left out: the source has no way to give them. */
+      start?(file: RemoteFile, bytes: number): Promise<Result<FileStart, WeightFailure>>;
       /** Called once everything that was asked for is there: what is only needed for fetching can go. */
       settle(folder: string): Promise<void>;
     };

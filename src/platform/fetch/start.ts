@@ -1,0 +1,73 @@
+import { err, ok, type Result } from "../../core/result.ts";
+import { statusFailure } from "./answer.ts";
+import type { FetchContext } from "./context.ts";
+import { type FetchFailure, shownUrl } from "./failure.ts";
+import { dropBody, follow, type Followed } from "./follow.ts";
+import { type IdleWatch, watchIdle } from "./idle.ts";
+import { thrownFailure } from "./thrown.ts";
+
+export interface StartRequest {
+  readonly url: string;
+  /** At most so many bytes are read, also from a server that would send everything. */
+  readonly bytes: number;
+  /** Sent to the address's own origin only. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export interface FileStart {
+  readonly bytes: Uint8Array;
+  /** Of the whole file; undefined when the server does not say. */
+  readonly total: number | undefined;
+}
+
+/** The first bytes of a file, in one request that is not tried again: for what is good to know and not needed. */
+export async function fetchStart(
+  context: FetchContext,
+  request: StartRequest,
+): Promise<Result<FileStart, FetchFailure>> {
+  const url = URL.parse(request.url);
+  if (url === null) return err({ kind: "refused", message: `${shownUrl(request.url)} is no address` });
+  const { signal: outer, bytes } = request;
+  const watch = watchIdle(context.clock, context.idleTimeout, outer);
+  try {
+    const followed = await follow(context, {
+      url,
+      method: "GET",
+      ownHeaders: request.headers ?? {},
+      headers: { range: `bytes=0-${String(bytes - 1)}` },
+      follow: "all",
+      signal: watch.signal,
+    });
+    return followed.ok ? await readStart(followed.value, bytes, watch) : followed;
+  } catch (error) {
+    return err(thrownFailure(error, { context, url, watch, outer }));
+  } finally {
+    watch.stop();
+  }
+}
+
+async function readStart(
+  { answer, headers, url }: Followed,
+  most: number,
+  watch: IdleWatch,
+): Promise<Result<FileStart, FetchFailure>> {
+  const { statusCode } = answer;
+  if (statusCode !== 200 && statusCode !== 206) {
+    dropBody(answer);
+    return err(statusFailure(statusCode, url).failure);
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    watch.heard();
+    chunks.push(chunk);
+    size += chunk.length;
+    // A server that knows no ranges sends the whole file: the connection is cut instead.
+    if (size >= most) break;
+  }
+  dropBody(answer);
+  const stated = statusCode === 206 ? /\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1] : headers["content-length"];
+  const total = stated === undefined || !/^\d+$/.test(stated) ? undefined : Number(stated);
+  return ok({ bytes: Buffer.concat(chunks).subarray(0, most), total });
+}
