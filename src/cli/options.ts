@@ -22,6 +22,13 @@ export const DATA_DIR: OptionSpec = {
 
 export const CONFIG: OptionSpec = { flags: "-c, --config <file>", doc: "the configuration, YAML", required: true };
 
+export const MANIFEST_FILES: OptionSpec = {
+  flags: "-f, --file <file>",
+  doc: "a manifest, a folder of them, or - for stdin; may be given several times",
+  required: true,
+  repeatable: true,
+};
+
 export const CHECK: OptionSpec = {
   flags: "--check",
   doc: "only validate: print what is in force, defaults filled in and secrets hidden, and exit with 0 or 2",

@@ -1,7 +1,9 @@
 import { nodeState } from "../core/node.ts";
+import type { Replica } from "../core/replica-state.ts";
 import type { LivenessVerdict } from "../reconcile/liveness.ts";
-import type { Snapshot } from "../store/store.ts";
+import type { Snapshot, StoredNode } from "../store/store.ts";
 import { replicaReason } from "../wire/replica-reason.ts";
+import { replicasOn } from "./drain-node.ts";
 
 type Silence = Pick<LivenessVerdict, "braked" | "silent" | "watched">;
 type Concern = (snapshot: Snapshot, silence: Silence) => readonly string[];
@@ -29,6 +31,7 @@ const CONCERNS: readonly Concern[] = [
     nodes
       .filter(({ liveness }) => liveness === "unreachable")
       .map(({ id }) => `node ${id} is unreachable: its agent is silent, its engines go on serving`),
+  ({ nodes, replicas }) => nodes.flatMap((node) => drainConcern(node, replicas)),
   ({ replicas, nodes }) =>
     replicas
       .filter(({ state }) => state.kind === "pending" && nodes.length > 0)
@@ -38,6 +41,18 @@ const CONCERNS: readonly Concern[] = [
       .filter((node) => nodeState(node) === "degraded")
       .flatMap(({ id, inventory }) => inventory.problems.map((problem) => `node ${id}: ${problem}`)),
 ];
+
+/** Of a node that cannot be emptied for want of room elsewhere. */
+function drainConcern({ id, drain }: StoredNode, replicas: readonly Replica[]): readonly string[] {
+  if (drain === undefined) return [];
+  const until = new Date(drain.deadline).toISOString();
+  return replicasOn(replicas, id).flatMap((replica) => {
+    const waiting = replicas.find(({ profile, state }) => profile === replica.profile && state.kind === "pending");
+    if (waiting === undefined || replica.state.kind !== "ready") return [];
+    const why = replicaReason(waiting.state, 0);
+    return [`node ${id} is being drained, but ${replica.id} waits for room elsewhere until ${until}: ${why}`];
+  });
+}
 
 /** What an operator should look at, the most urgent first. Empty when all is well. */
 export const attention = (snapshot: Snapshot, silence: Silence): readonly string[] =>

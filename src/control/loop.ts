@@ -200,13 +200,12 @@ export class ControlLoop {
     throw new LlmgwError("CONFLICT", "another process keeps writing to the same store");
   }
 
-  #decide(snapshot: Snapshot): Decided {
+  /** What is found out at this moment, for whoever wants to know what would follow from something. */
+  gather(): Gathered {
     const { clock, agents, routers, policy, mint } = this.#options;
     const monotonic = clock.monotonic();
-    this.#awakeSince = hearingSince({ awakeSince: this.#awakeSince, lastTurn: this.#lastTurn }, monotonic, TICK);
-    this.#lastTurn = monotonic;
     const settled = monotonic >= this.#settledAt;
-    return decide(snapshot, {
+    return {
       now: clock.now(),
       monotonic,
       awakeSince: this.#awakeSince,
@@ -215,7 +214,14 @@ export class ControlLoop {
       policy,
       isFirst: this.#isFirst,
       mint,
-    });
+    };
+  }
+
+  #decide(snapshot: Snapshot): Decided {
+    const monotonic = this.#options.clock.monotonic();
+    this.#awakeSince = hearingSince({ awakeSince: this.#awakeSince, lastTurn: this.#lastTurn }, monotonic, TICK);
+    this.#lastTurn = monotonic;
+    return decide(snapshot, this.gather());
   }
 
   #adopt({ snapshot, liveness, events }: Decided): void {

@@ -24,5 +24,7 @@ export function nodeToWire(node: ClusterNode, replicas: readonly ReplicaId[]): N
     lastSeen: toTimestamp(node.lastSeen),
     joinedAt: toTimestamp(node.joinedAt),
     replicas: [...replicas],
+    draining: node.drain !== undefined,
+    ...(node.drain === undefined ? {} : { drainDeadline: toTimestamp(node.drain.deadline) }),
   });
 }

@@ -4,9 +4,11 @@ import { create } from "@bufbuild/protobuf";
 import { LlmgwError } from "../../core/errors.ts";
 import { type Applied, ApplyResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import type { Call, CommandSpec } from "../command.ts";
-import { OUTPUT, TIMEOUT } from "../options.ts";
+import { MANIFEST_FILES, OUTPUT, TIMEOUT } from "../options.ts";
+import { planPage } from "../render/plan-page.ts";
 import { type Manifest, readManifests } from "./manifests.ts";
 import { isDocument, outputOf, plain, printDocument } from "./output.ts";
+import { showPlan } from "./plan.ts";
 import { type Session, withSession } from "./session.ts";
 import { waitUntilReady } from "./wait-ready.ts";
 
@@ -15,11 +17,10 @@ export const apply: CommandSpec = {
   summary: "make what is to run be what the files say",
   details: "When one document is wrong nothing is changed, and every problem of every file is named.",
   options: [
+    MANIFEST_FILES,
     {
-      flags: "-f, --file <file>",
-      doc: "a manifest, a folder of them, or - for stdin; may be given several times",
-      required: true,
-      repeatable: true,
+      flags: "--plan",
+      doc: "change nothing; say what would be placed where, fetched and restarted. Exit code 0: nothing would change, 1: something, 2: it could not be told",
     },
     { flags: "--wait", doc: "wait until every applied profile is ready" },
     TIMEOUT,
@@ -27,9 +28,11 @@ export const apply: CommandSpec = {
   ],
   examples: [
     { line: "llmgw ctl apply -f qwen3.yaml --wait", doc: "apply a profile and wait until it answers" },
+    { line: "llmgw ctl apply -f qwen3.yaml --plan", doc: "only say what it would do" },
     { line: "cat profiles/*.yaml | llmgw ctl apply -f -", doc: "from stdin" },
   ],
   run: async (call) => {
+    if (call.flags.given("plan")) return showPlan(call, planPage);
     const manifests = await readManifests(call.flags.list("file"), call.io);
     refuseWrongOnes(manifests);
     return withSession(call, (session) => applyManifests(call, session, manifests));

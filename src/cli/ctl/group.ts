@@ -4,16 +4,22 @@ import { apply } from "./apply.ts";
 import { cert } from "./cert/group.ts";
 import { chat } from "./chat.ts";
 import { completion } from "./completion.ts";
+import { cordon, uncordon } from "./cordon.ts";
 import { remove } from "./delete.ts";
+import { diff } from "./diff.ts";
+import { drain } from "./drain.ts";
 import { events } from "./events.ts";
-import { keys } from "./keys/group.ts";
+import { exportAll } from "./export.ts";
 import { explain } from "./explain.ts";
 import { logs } from "./logs.ts";
 import { models } from "./models.ts";
 import { nodes } from "./nodes.ts";
 import { profiles } from "./profiles.ts";
 import { ps, replicas } from "./replicas.ts";
+import { restart } from "./restart.ts";
+import { rollout } from "./rollout.ts";
 import { run } from "./run.ts";
+import { scale } from "./scale.ts";
 import { status } from "./status.ts";
 import { version } from "./version.ts";
 import { wait } from "./wait.ts";
@@ -35,9 +41,17 @@ export const ctl: CommandSpec = {
   commands: [
     status,
     nodes,
+    cordon,
+    uncordon,
+    drain,
     apply,
+    diff,
     remove,
+    exportAll,
     run,
+    scale,
+    restart,
+    rollout,
     profiles,
     replicas,
     models,
@@ -47,7 +61,6 @@ export const ctl: CommandSpec = {
     events,
     chat,
     wait,
-    keys,
     cert,
     version,
     completion,

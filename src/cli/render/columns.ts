@@ -33,7 +33,7 @@ function gpusInWords(names: readonly string[]): string {
 }
 
 export function nodeWords(node: Node): string {
-  const also = node.cordoned ? ["cordoned"] : [];
+  const also = node.draining ? ["draining"] : node.cordoned ? ["cordoned"] : [];
   return [node.state, ...also].join(",");
 }
 

@@ -6,8 +6,10 @@ import { adminGate } from "../authorise.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { agentSession } from "../sessions/agent-session.ts";
 import { apply } from "./apply.ts";
+import { cordon } from "./cordon.ts";
 import { makeKey } from "./create-key.ts";
 import { remove } from "./delete.ts";
+import { drain } from "./drain.ts";
 import { explainPlace } from "./explain.ts";
 import { getStatus } from "./get-status.ts";
 import { listEvents } from "./list-events.ts";
@@ -17,7 +19,11 @@ import { listNodes } from "./list-nodes.ts";
 import { listProfiles } from "./list-profiles.ts";
 import { listReplicas } from "./list-replicas.ts";
 import { logs } from "./logs.ts";
+import { plan } from "./plan.ts";
+import { restart } from "./restart.ts";
 import { endKey } from "./revoke-key.ts";
+import { getRollout, undoLastRollout } from "./rollout.ts";
+import { scale } from "./scale.ts";
 
 /** Everything that the control plane's port serves. */
 export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
@@ -33,6 +39,13 @@ export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
       listEvents: (request) => listEvents(plane, request),
       apply: (request) => apply(plane, request),
       delete: (request) => remove(plane, request),
+      plan: (request) => plan(plane, request),
+      scale: (request) => scale(plane, request),
+      restart: (request) => restart(plane, request),
+      getRollout: (request) => getRollout(plane, request),
+      undoRollout: (request) => undoLastRollout(plane, request),
+      cordon: (request) => cordon(plane, request),
+      drain: (request) => drain(plane, request),
       explain: (request) => explainPlace(plane, request),
       logs: (request, context) => logs(plane, request, context),
       createKey: (request, context) => makeKey(plane, request, context),

@@ -1,0 +1,36 @@
+import type { Call, CommandSpec } from "../command.ts";
+import { bareName, NAMES_OF, unknownName } from "./names.ts";
+import { type Session, withSession } from "./session.ts";
+
+const NODE = [{ form: "<node>", doc: "its name", completes: ["node"] }] as const;
+
+export const cordon: CommandSpec = {
+  name: "cordon",
+  summary: "close a node to new replicas; those on it stay",
+  arguments: NODE,
+  examples: [{ line: "llmgw ctl cordon gpu-a-01", doc: "nothing new goes there" }],
+  run: (call) => withSession(call, (session) => setCordon(call, session, true)),
+};
+
+export const uncordon: CommandSpec = {
+  name: "uncordon",
+  summary: "open a node to new replicas again; this ends a drain too",
+  arguments: NODE,
+  examples: [{ line: "llmgw ctl uncordon gpu-a-01", doc: "it may get replicas again" }],
+  run: (call) => withSession(call, (session) => setCordon(call, session, false)),
+};
+
+async function setCordon(call: Call, session: Session, cordoned: boolean): Promise<number> {
+  const node = await knownNode(session, call.args[0] ?? "");
+  await session.client.cordon({ node, cordoned });
+  call.io.stdout.write(`node/${node} ${cordoned ? "cordoned" : "uncordoned"}\n`);
+  return 0;
+}
+
+/** The node's name as the control plane has it. Fails with what was meant when there is none. */
+export async function knownNode({ client }: Session, asked: string): Promise<string> {
+  const name = bareName("node", asked);
+  const known = await NAMES_OF.node(client);
+  if (!known.includes(name)) throw unknownName("node", name, known);
+  return name;
+}

@@ -1,0 +1,65 @@
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { parseDuration } from "../../config/duration.ts";
+import { LlmgwError } from "../../core/errors.ts";
+import type { AdminClient } from "../../run/client.ts";
+import type { Call, CommandSpec } from "../command.ts";
+import { TIMEOUT } from "../options.ts";
+import { oneLine } from "../render/text.ts";
+import { knownNode } from "./cordon.ts";
+import { type Session, withSession } from "./session.ts";
+import { waitUntilDone } from "./wait-until.ts";
+import { timeoutOf } from "./wait-ready.ts";
+
+export const drain: CommandSpec = {
+  name: "drain",
+  summary: "empty a node: its replicas are replaced elsewhere first",
+  details:
+    "The node is cordoned. Each of its replicas goes when another is ready elsewhere and what it was working on is finished. Where there is no room for another, it goes at the deadline. The node stays cordoned until `llmgw ctl uncordon`, which also ends the drain.",
+  arguments: [{ form: "<node>", doc: "its name", completes: ["node"] }],
+  options: [
+    { flags: "--deadline <duration>", doc: "after so long its replicas go anyway (default: 15m)" },
+    { flags: "--wait", doc: "wait until nothing is left on it" },
+    TIMEOUT,
+  ],
+  examples: [
+    { line: "llmgw ctl drain gpu-a-01 --wait", doc: "before a reboot" },
+    { line: "llmgw ctl drain gpu-a-01 --deadline 2m", doc: "when there is little time" },
+  ],
+  run: async (call) => {
+    const withinSeconds = deadlineOf(call);
+    timeoutOf(call);
+    return withSession(call, (session) => drainOne(call, session, withinSeconds));
+  },
+};
+
+async function drainOne(call: Call, session: Session, withinSeconds: number): Promise<number> {
+  const node = await knownNode(session, call.args[0] ?? "");
+  const { deadline, sentences } = await session.client.drain({ node, withinSeconds });
+  for (const sentence of sentences) call.io.stderr.write(`${oneLine(sentence)}\n`);
+  if (call.flags.given("wait")) {
+    await waitUntilDone(call, () => leftOn(session.client, node));
+    call.io.stdout.write(`node/${node} drained\n`);
+    return 0;
+  }
+  const until = deadline === undefined ? "" : ` until ${timestampDate(deadline).toISOString()}`;
+  call.io.stdout.write(`node/${node} draining${until}\n`);
+  return 0;
+}
+
+async function leftOn(client: AdminClient, id: string): Promise<string | undefined> {
+  const [node] = (await client.listNodes({ id })).nodes;
+  if (node === undefined) throw new LlmgwError("NOT_FOUND", `The node "${id}" has been removed.`);
+  if (node.draining) return `${node.replicas.join(", ")} on ${id} is still there`;
+  if (!node.cordoned) throw new LlmgwError("CONFLICT", `The drain of ${id} was ended: somebody uncordoned it.`);
+  return undefined;
+}
+
+/** In seconds; 0: none was given. */
+function deadlineOf(call: Call): number {
+  const text = call.flags.text("deadline");
+  if (text === undefined) return 0;
+  const parsed = parseDuration(text);
+  if (!parsed.ok) throw new LlmgwError("BAD_REQUEST", `--deadline ${parsed.error}.`);
+  // 0 stands for none; who writes 0s wants it at once.
+  return Math.max(1, Math.ceil(parsed.value / 1000));
+}

@@ -1,0 +1,22 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type PlanRequest, type PlanResponse, PlanResponseSchema } from "../../wire/gen/llmgw/v1/changing_pb.js";
+import { toText } from "../../wire/scalar.ts";
+import type { ControlPlane } from "../control-plane.ts";
+import { type PlannedProfile, planProfiles } from "../plan-change.ts";
+import { profilesOf } from "./manifests.ts";
+
+/** Nothing is committed. */
+export function plan({ loop }: Pick<ControlPlane, "loop">, { files }: PlanRequest): PlanResponse {
+  const planned = planProfiles(loop.snapshot, profilesOf(files), loop.gather());
+  if (!planned.ok) throw new ConnectError(planned.error.join("\n"), Code.InvalidArgument);
+  return create(PlanResponseSchema, { changes: planned.value.map(toWire) });
+}
+
+const toWire = ({ fields, places, sentences, ...rest }: PlannedProfile) => ({
+  ...rest,
+  kind: "Profile",
+  fields: [...fields],
+  places: places.map(({ gpus, reason, ...place }) => ({ ...place, gpuUuids: [...gpus], reason: toText(reason) })),
+  sentences: sentences.map(toText),
+});

@@ -1,0 +1,150 @@
+import type { Profile } from "../core/profile.ts";
+import { baseCount, specHash } from "../core/profile.ts";
+import type { Replica } from "../core/replica-state.ts";
+import { ok, type Result } from "../core/result.ts";
+import { profileManifest } from "../config/profile.ts";
+import type { Snapshot } from "../store/store.ts";
+import type { Gathered } from "./decide.ts";
+import { type Forecast, forecast } from "./forecast.ts";
+import { type AppliedProfile, applyProfiles } from "./manifest-change.ts";
+import { needsOf } from "./model-needs.ts";
+
+export interface FieldChange {
+  readonly path: string;
+  /** JSON; "" when it is not there. */
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface PlannedPlace {
+  readonly node: string;
+  readonly gpus: readonly string[];
+  readonly fetches: boolean;
+  /** 0: nobody knows. */
+  readonly fetchBytes: number;
+  readonly reason: string;
+}
+
+export interface PlannedProfile extends AppliedProfile {
+  readonly fields: readonly FieldChange[];
+  readonly places: readonly PlannedPlace[];
+  readonly removed: number;
+  readonly restarted: number;
+  readonly leastReady: number;
+  readonly ready: number;
+  readonly sentences: readonly string[];
+}
+
+/** What applying the profiles would do to everything as it is now, or why they would be refused. */
+export function planProfiles(
+  before: Snapshot,
+  profiles: readonly Profile[],
+  gathered: Gathered,
+): Result<readonly PlannedProfile[], readonly string[]> {
+  const applied = applyProfiles(before, profiles, gathered.now);
+  if (!applied.ok) return applied;
+  const { snapshot, answer } = applied.value;
+  const changed = answer.some(({ outcome }) => outcome !== "unchanged");
+  const seen = changed ? forecast(snapshot, gathered) : NOTHING;
+  return ok(
+    answer.flatMap((one, index) => {
+      const profile = profiles[index];
+      return profile === undefined ? [] : [planned(one, profile, { before, snapshot, seen })];
+    }),
+  );
+}
+
+const NOTHING: Forecast = { made: [], ended: [], leastReady: new Map(), events: [] };
+
+interface Seen {
+  readonly before: Snapshot;
+  readonly snapshot: Snapshot;
+  readonly seen: Forecast;
+}
+
+function planned(applied: AppliedProfile, profile: Profile, all: Seen): PlannedProfile {
+  const { before, seen } = all;
+  const was = before.profiles.find((stored) => stored.profile.name === profile.name)?.profile;
+  const fields = was === undefined ? [] : fieldChanges(was, profile);
+  const ready = before.replicas.filter(
+    ({ profile: of, state }) => of === profile.name && state.kind === "ready",
+  ).length;
+  if (applied.outcome === "unchanged") {
+    return { ...applied, fields, places: [], removed: 0, restarted: 0, leastReady: ready, ready, sentences: [] };
+  }
+  const ended = seen.ended.filter((replica) => replica.profile === profile.name);
+  const places = placesOf(profile, all);
+  const hash = specHash(profile);
+  const replaced = ended.filter((replica) => replica.specHash !== hash).length;
+  const restarted = Math.min(replaced, places.filter(({ node }) => node !== "").length);
+  const leastReady = seen.leastReady.get(profile.name) ?? 0;
+  const standing = { profile, ready, leastReady, restarted, removed: ended.length - restarted };
+  return { ...applied, fields, places, ...standing, sentences: sentencesOf(standing, places) };
+}
+
+function placesOf(profile: Profile, { snapshot, seen }: Seen): readonly PlannedPlace[] {
+  const needs = needsOf(snapshot)(profile)(profile.context);
+  const fetching = new Set<string>();
+  return seen.made
+    .filter((replica) => replica.profile === profile.name)
+    .map(({ placement, state }): PlannedPlace => {
+      if (placement === undefined) return { node: "", gpus: [], fetches: false, fetchBytes: 0, reason: whyNot(state) };
+      const node = snapshot.nodes.find(({ id }) => id === placement.node);
+      const isHeld = node?.inventory.weights.some(({ source }) => source === profile.model.source) ?? false;
+      // The second replica on a node finds what the first has fetched.
+      const fetches = !isHeld && !fetching.has(placement.node);
+      fetching.add(placement.node);
+      const fetchBytes = fetches ? (needs.weights ?? 0) : 0;
+      return { node: placement.node, gpus: placement.gpus, fetches, fetchBytes, reason: "" };
+    });
+}
+
+function whyNot(state: Replica["state"]): string {
+  const rejections = state.kind === "pending" ? state.rejections : [];
+  if (rejections.length === 0) return "no node has joined yet";
+  return rejections.map(({ node, reason }) => `${node} ${reason}`).join("; ");
+}
+
+interface Standing {
+  readonly profile: Profile;
+  readonly ready: number;
+  readonly leastReady: number;
+  readonly restarted: number;
+  readonly removed: number;
+}
+
+function sentencesOf(standing: Standing, places: readonly PlannedPlace[]): readonly string[] {
+  const { profile, ready, leastReady, restarted, removed } = standing;
+  const count = baseCount(profile.replicas);
+  const homeless = places.filter(({ node }) => node === "").length;
+  const kept = Math.min(ready, count);
+  const way =
+    leastReady >= kept
+      ? `each new one is ready before an old one goes, so ${String(kept)} of ${String(count)} serve all the time`
+      : `there is no room to start a new one first, so capacity goes down to ${String(leastReady)} of ${String(count)} on the way`;
+  return [
+    ...(restarted > 0 ? [`${replicasInWords(restarted)} replaced: ${way}`] : []),
+    ...(removed > 0 ? [`${replicasInWords(removed)} drained and not replaced`] : []),
+    ...(homeless > 0 ? [`${replicasInWords(homeless)} left without a place`] : []),
+  ];
+}
+
+const replicasInWords = (n: number): string => (n === 1 ? "1 replica is" : `${String(n)} replicas are`);
+
+/** Key by key of the manifest; maps are looked into, lists are not. */
+export function fieldChanges(was: Profile, is: Profile): readonly FieldChange[] {
+  const read = (profile: Profile): unknown => JSON.parse(profileManifest(profile));
+  return differences("", read(was), read(is));
+}
+
+function differences(path: string, was: unknown, is: unknown): readonly FieldChange[] {
+  if (JSON.stringify(was) === JSON.stringify(is)) return [];
+  if (!isMap(was) || !isMap(is)) return [{ path, before: jsonOf(was), after: jsonOf(is) }];
+  const keys = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  return keys.flatMap((key) => differences(path === "" ? key : `${path}.${key}`, was[key], is[key]));
+}
+
+const jsonOf = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value));
+
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
