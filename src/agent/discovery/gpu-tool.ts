@@ -48,10 +48,14 @@ export class GpuTool {
   }
 
   async read(host: HostMemory | undefined): Promise<SourceReading> {
-    this.#hung = undefined;
+    this.#forgetHang();
     const reading = await this.#readAll(host);
     // A tool that hangs at any question does so for a card's sake, and would at the next one.
     return this.#hung ?? reading;
+  }
+
+  #forgetHang(): void {
+    this.#hung = undefined;
   }
 
   async #readAll(host: HostMemory | undefined): Promise<SourceReading> {
