@@ -11,6 +11,7 @@ import { drain } from "./drain.ts";
 import { events } from "./events.ts";
 import { exportAll } from "./export.ts";
 import { explain } from "./explain.ts";
+import { keys } from "./keys/group.ts";
 import { logs } from "./logs.ts";
 import { models } from "./models.ts";
 import { nodes } from "./nodes.ts";
@@ -61,6 +62,7 @@ export const ctl: CommandSpec = {
     events,
     chat,
     wait,
+    keys,
     cert,
     version,
     completion,
