@@ -56,7 +56,6 @@ export interface RunningServer {
 /** Starts a control plane, with a router inside unless `router.listen` is empty. Rejects in words when it cannot. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { config, dataDir, logger, clock = systemClock, env = process.env } = options;
-  refuseUnsupported(config);
   await using started = new AsyncDisposableStack();
   const lock = await lockFolder(dataDir);
   started.defer(() => lock.release());
@@ -93,6 +92,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   started.defer(async () => late.router?.stop());
 
   const url = localUrl(config.tls === undefined ? "http" : "https", { ...config.listen, port: listening.port });
+  tellOfNoKeys(config, plane, logger);
   logger.info({ url, router: routerUrl(config, late.router) }, "control plane started");
   const running = started.move();
   const reload = (): void => void tls?.followed.reload();
@@ -123,13 +123,16 @@ function warnOfPlainHttp({ listen: address, tls }: ServerConfig, logger: Logger)
   );
 }
 
-/** What a configuration may say, and this version does not do: better a refusal than a half truth. */
-function refuseUnsupported({ router }: ServerConfig): void {
+/** A router that refuses everybody looks broken to whoever has just started it. */
+function tellOfNoKeys({ router }: ServerConfig, { loop, clock }: ControlPlane, logger: Logger): void {
   if (router.listen === undefined || router.auth === "none") return;
-  throw new LlmgwError(
-    "BAD_CONFIG",
-    `router.auth is keys, but this version has no client keys yet: whoever reaches ${writeListen(router.listen)} could use ` +
-      'the models. Write router: { auth: none } if that is what you want, or listen on 127.0.0.1, or set router.listen: "".',
+  const now = clock.now();
+  const isUsable = loop.snapshot.keys.some(
+    ({ revokedAt, expiresAt }) => revokedAt === undefined && (expiresAt === undefined || expiresAt > now),
+  );
+  if (isUsable) return;
+  logger.warn(
+    "router.auth is keys and there is no key yet, so the router refuses everybody. `llmgw ctl keys create NAME` makes one.",
   );
 }
 
@@ -191,7 +194,7 @@ async function openRouter(
   { config, logger, clock }: ServerOptions,
   transport: Transport,
 ): Promise<RunningRouter | undefined> {
-  const { listen: address, tls } = config.router;
+  const { listen: address, tls, auth } = config.router;
   if (address === undefined) return undefined;
   const material = tls === undefined ? {} : { tls: readTlsPair(tls, "router.tls") };
   try {
@@ -199,6 +202,7 @@ async function openRouter(
       listen: address,
       transport,
       logger,
+      auth,
       ...material,
       ...(clock === undefined ? {} : { clock }),
     });
