@@ -1,6 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { RoutingPolicy } from "../routing/policy.ts";
 import type { Accounts } from "./account.ts";
+import type { EngineEndpoint } from "./endpoints.ts";
 import type { ErrorShape } from "./error-body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Fleet } from "./fleet.ts";
@@ -17,6 +18,8 @@ export interface ExchangeContext {
   readonly random: () => number;
   readonly clock: Clock;
   readonly limits: RouterLimits;
+  /** Whether streams are made to count their tokens, and the counts taken out again where the client did not ask. */
+  readonly asksUsage: boolean;
   readonly sweep: Sweep;
   readonly metrics: RouterMetrics;
   readonly accounts: Accounts;
@@ -30,6 +33,7 @@ export interface ExchangeRequest extends HttpExchange {
   /** Path and query. */
   readonly target: string;
   readonly shape: ErrorShape;
+  readonly endpoint: EngineEndpoint;
   readonly visit: Visit;
   /** CORS and the like: names and values in turn, on every answer. */
   readonly extraHeaders: readonly string[];

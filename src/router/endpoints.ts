@@ -1,9 +1,26 @@
 import type { ErrorShape } from "./error-body.ts";
 
+/** What a request asks of an engine. */
+export type EngineWork =
+  /** Answers to a prompt, whose beginning it may have in its cache. */
+  | "generate"
+  /** Numbers, from texts that it reads once. */
+  | "compute"
+  /** Tokens of a text: that takes none of its slots. */
+  | "count";
+
+export interface EngineEndpoint {
+  readonly kind: "engine";
+  readonly errors: ErrorShape;
+  readonly work: EngineWork;
+  /** Whether a stream counts its tokens only when `stream_options.include_usage` asks for it. */
+  readonly usageByOption: boolean;
+}
+
 /** What a path is answered by. */
 export type Endpoint =
   /** An engine: the body names the model. */
-  | { readonly kind: "engine"; readonly errors: ErrorShape }
+  | EngineEndpoint
   | { readonly kind: "models" }
   /** The rest of the path is the model's name. */
   | { readonly kind: "model"; readonly name: string }
@@ -14,20 +31,24 @@ export type Endpoint =
 /** Those that a client's key opens. */
 export type KeyedEndpoint = Extract<Endpoint, { readonly kind: "engine" | "models" | "model" }>;
 
-const OPENAI: Endpoint = { kind: "engine", errors: "openai" };
-const ANTHROPIC: Endpoint = { kind: "engine", errors: "anthropic" };
+const engine = (errors: ErrorShape, work: EngineWork, usageByOption = false): EngineEndpoint => ({
+  kind: "engine",
+  errors,
+  work,
+  usageByOption,
+});
 
 /** Every path there is, but those of single models. */
 const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
-  ["/v1/chat/completions", OPENAI],
-  ["/v1/completions", OPENAI],
-  ["/v1/embeddings", OPENAI],
-  ["/v1/rerank", OPENAI],
-  ["/v1/responses", OPENAI],
-  ["/v1/messages", ANTHROPIC],
-  ["/v1/messages/count_tokens", ANTHROPIC],
-  ["/tokenize", OPENAI],
-  ["/detokenize", OPENAI],
+  ["/v1/chat/completions", engine("openai", "generate", true)],
+  ["/v1/completions", engine("openai", "generate", true)],
+  ["/v1/embeddings", engine("openai", "compute")],
+  ["/v1/rerank", engine("openai", "compute")],
+  ["/v1/responses", engine("openai", "generate")],
+  ["/v1/messages", engine("anthropic", "generate")],
+  ["/v1/messages/count_tokens", engine("anthropic", "count")],
+  ["/tokenize", engine("openai", "count")],
+  ["/detokenize", engine("openai", "count")],
   ["/v1/models", { kind: "models" }],
   ["/healthz", { kind: "health" }],
   // What monitors made for engines ask for.

@@ -1,11 +1,13 @@
 import type { Millis } from "../core/ids.ts";
 import type { EngineConnection } from "./engine/connection.ts";
-import type { Replica } from "./fleet.ts";
+import type { Model, Replica } from "./fleet.ts";
 import type { Relay } from "./relay.ts";
 
 /** Where one client's request is. Only its Exchange moves it. */
 export type State =
   | { readonly kind: "uploading"; activeAt: Millis }
+  /** Every replica that could take it is full. */
+  | { readonly kind: "queued"; readonly model: Model }
   /** Asked, and not a byte of an answer yet. `since`: when it was asked, then when it was connected. */
   | {
       readonly kind: "waiting";

@@ -1,36 +1,41 @@
 import { ERRORS } from "../core/errors.ts";
-import { type Millis, millis } from "../core/ids.ts";
+import type { Millis } from "../core/ids.ts";
 import { assertNever } from "../core/result.ts";
-import { admit } from "../routing/admission.ts";
-import { readRetryAfter } from "../routing/retry-after.ts";
+import { admit, type Admission } from "../routing/admission.ts";
 import { decideRetry, FAILURES } from "../routing/retry.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
+import { inSeconds, overdueAnswer, overdueRest } from "./deadlines.ts";
 import type { AnswerListener, EngineFailure } from "./engine/connection.ts";
-import { type ResponseHead, valuesOf } from "./engine/response-head.ts";
+import type { ResponseHead } from "./engine/response-head.ts";
 import { errorEvent, type Refusal } from "./error-body.ts";
 import type { Relaying, State, Waiting } from "./exchange-state.ts";
 import type { Model, Replica } from "./fleet.ts";
 import { forwardedHeaders, requestHead } from "./forward-head.ts";
+import { failureOfStatus } from "./head-failure.ts";
 import { tokensOf } from "./keys/charge.ts";
-import { allAside, engineFailed, noModel, notReady, unknownModel } from "./refusals.ts";
-import { isEventStream, relayedHeaders } from "./relay-headers.ts";
+import { type Question, questionOf } from "./question.ts";
+import { allAside, engineFailed, noModel, notReady, overloaded, unknownModel } from "./refusals.ts";
+import { isEventStream, relayedHeaders, retryAfterOf } from "./relay-headers.ts";
 import { Relay } from "./relay.ts";
 import { refusalReply, sendReply } from "./reply.ts";
 import type { Timed } from "./sweep.ts";
 import { receive, type Upload, type UploadListener } from "./upload.ts";
+import type { Waiter } from "./waiting-room.ts";
 
 /**
  * One client's request, from its head to the end of its answer, over as many replicas as it takes. It owns its state and
  * is told of everything by events: of the upload, of the engine's connection, of the client's socket, of the clock.
  */
-export class Exchange implements AnswerListener, UploadListener, Timed {
+export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   readonly #context: ExchangeContext;
   readonly #request: ExchangeRequest;
   readonly #trace: Trace;
   #state: State;
   /** Kept until an answer begins: so long the request can be sent again. */
-  #upload: Upload | undefined;
+  #question: Question | undefined;
+  /** Of its prompt, while no answer has begun: what the replica that has it must still read. */
+  #unread = 0;
   #model: Model | undefined;
   #forwarded: string | undefined;
   readonly #tried: Replica[] = [];
@@ -66,7 +71,6 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
 
   onUpload(upload: Upload): void {
     if (this.#state.kind !== "uploading") return;
-    this.#upload = upload;
     this.#trace.bytesIn = upload.bytes;
     this.#trace.uploadedAt = this.#now();
     const { model: field } = upload.fields;
@@ -79,7 +83,8 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
     this.#model = model;
     this.#trace.model = model.name;
     model.inFlight += 1;
-    this.#dispatch(model, upload);
+    this.#question = questionOf(this.#context, this.#request, upload);
+    this.#dispatch(model, this.#question);
   }
 
   /** The model, with a slot of the key's taken for it; undefined: the request is refused. */
@@ -97,14 +102,15 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
     return undefined;
   }
 
-  /** Sends to the replica that is to have it; a failed attempt comes here again. */
-  #dispatch(model: Model, upload: Upload): void {
-    const { policy, random } = this.#context;
-    const admission = admit({ replicas: model.replicas, tried: this.#tried, policy }, this.#now(), random);
+  /** Sends to the replica that is to have it; a failed attempt comes here again, and one that has waited for its turn. */
+  #dispatch(model: Model, question: Question): void {
+    const admission = this.#admit(model, question, this.#tried);
     if (admission.kind === "send") {
       if (this.#lastFailure !== undefined) this.#context.metrics.retried(this.#lastFailure.kind);
       this.#trace.attempts += 1;
-      this.#send(admission.to, upload, false);
+      this.#send(admission.to, question, false);
+    } else if (admission.kind === "full") {
+      this.#wait(model);
     } else if (this.#lastFailure !== undefined) {
       this.#failed(this.#lastFailure);
     } else {
@@ -113,7 +119,38 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
     }
   }
 
-  #send(replica: Replica, upload: Upload, fresh: boolean): void {
+  #admit({ replicas }: Model, { needsSlot, pick }: Question, tried: readonly Replica[]): Admission<Replica> {
+    return admit({ replicas, tried, needsSlot, policy: this.#context.policy, context: pick }, this.#now());
+  }
+
+  /** Nothing is sent to the client while it waits: the status is not known yet. */
+  #wait(model: Model): void {
+    if (!model.room.enter(this, this.#request.visit.key ?? "")) {
+      const later = overloaded(model.route, "the queue for it is full", model.room.expectedWait());
+      this.#refuse(later.refusal, later.headers);
+      return;
+    }
+    model.queued += 1;
+    this.#state = { kind: "queued", model };
+  }
+
+  onTurn(): void {
+    if (this.#state.kind !== "queued" || this.#question === undefined) return;
+    const { model } = this.#state;
+    model.queued -= 1;
+    this.#state = { kind: "deciding" };
+    this.#dispatch(model, this.#question);
+  }
+
+  onWaitOver(): void {
+    if (this.#state.kind !== "queued") return;
+    const { route, room } = this.#state.model;
+    const waited = `no engine was free within ${inSeconds(this.#context.limits.queueWait)}`;
+    const later = route.replicas.length === 0 ? notReady(route) : overloaded(route, waited, room.expectedWait());
+    this.#refuse(later.refusal, later.headers);
+  }
+
+  #send(replica: Replica, { body, tokens, pick }: Question, fresh: boolean): void {
     const { req, target, requestId } = this.#request;
     const now = this.#now();
     this.#forwarded ??= forwardedHeaders(req.rawHeaders);
@@ -121,14 +158,15 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
       replica: replica.route,
       target,
       requestId,
-      bodyBytes: upload.bytes,
+      bodyBytes: body.bytes,
       forwarded: this.#forwarded,
     });
     this.#trace.replica = replica.id;
-    this.#context.fleet.begin(replica, now);
+    this.#context.fleet.begin(replica, now, { tokens, keys: pick.prompt.keys });
+    this.#unread = tokens;
     const state: Waiting = { kind: "waiting", replica, connection: undefined, connected: false, since: now };
     this.#state = state;
-    state.connection = replica.pool.send({ head, body: upload.chunks }, this, fresh);
+    state.connection = replica.pool.send({ head, body: body.chunks }, this, fresh);
     this.#trace.handedOverAt = this.#now();
   }
 
@@ -143,7 +181,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
   onHead(head: ResponseHead): void {
     const state = this.#state;
     if (state.kind !== "waiting") return;
-    const failure = this.#failureIn(head, state.replica);
+    const failure = failureOfStatus(head.status, () => this.#isAnotherFree(state.replica));
     if (failure !== undefined) {
       state.connection?.drop();
       this.#attemptFailed(state, failure);
@@ -152,34 +190,24 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
     const now = this.#now();
     state.replica.saw("answered", now);
     const { replica, connection } = state;
+    replica.queuedTokens -= this.#unread;
+    this.#unread = 0;
     const relay = this.#beginRelay(head, replica, now);
     this.#state = { kind: "relaying", replica, connection, relay, activeAt: now, held: false };
   }
 
-  /** Answers that are not for the client to see. */
-  #failureIn({ status }: ResponseHead, replica: Replica): EngineFailure | undefined {
-    // Following it would carry the request, and the engine's key, to an address that nobody configured.
-    if (status >= 300 && status < 400) return { kind: "garbage", detail: `it redirects with ${String(status)}` };
-    if (status === 401) return { kind: "keyRefused", detail: "401" };
-    if ((status === 429 || status === 503) && this.#isAnotherFree(replica))
-      return { kind: "busy", detail: String(status) };
-    return undefined;
-  }
-
   #isAnotherFree(replica: Replica): boolean {
-    const { policy, random } = this.#context;
-    const replicas = this.#model?.replicas ?? [];
-    return admit({ replicas, tried: [...this.#tried, replica], policy }, this.#now(), random).kind === "send";
+    if (this.#model === undefined || this.#question === undefined) return false;
+    return this.#admit(this.#model, this.#question, [...this.#tried, replica]).kind === "send";
   }
 
   #beginRelay(head: ResponseHead, replica: Replica, now: Millis): Relay {
     const isStream = head.status < 300 && isEventStream(head);
     const headers = relayedHeaders(head, replica.route, isStream);
-    const [retryAfter] = valuesOf(head.headers, "retry-after");
-    const seconds = retryAfter === undefined ? undefined : readRetryAfter(retryAfter, this.#context.clock.now());
-    if (seconds !== undefined) headers.push("retry-after", String(seconds));
+    headers.push(...retryAfterOf(head, this.#context.clock.now()));
     headers.push("x-request-id", this.#request.requestId, ...this.#ownHeaders());
-    return new Relay(this.#request.res, { status: head.status, headers, isStream }, now);
+    const hidesUsage = this.#question?.hidesUsage === true;
+    return new Relay(this.#request.res, { status: head.status, headers, isStream, hidesUsage }, now);
   }
 
   /** What every answer carries. */
@@ -207,7 +235,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
     if (this.#state.kind !== "relaying") return;
     this.#state.relay.flush();
     // The client has a part of the answer: there is no sending again, and a prompt can be large.
-    this.#upload = undefined;
+    this.#question = undefined;
   }
 
   onEnd(last: Buffer | undefined): void {
@@ -228,8 +256,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
   }
 
   #attemptFailed({ replica }: Waiting | Relaying, failure: EngineFailure): void {
-    const { fleet } = this.#context;
-    fleet.end(replica);
+    this.#leave(replica);
     this.#state = { kind: "deciding" };
     const { health } = FAILURES[failure.kind];
     if (health !== undefined) replica.saw(health, this.#now());
@@ -239,16 +266,16 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
       attempts: this.#trace.attempts,
       staleRetried: this.#staleRetried,
     });
-    if (decision.kind === "fail" || this.#upload === undefined || this.#model === undefined) {
+    if (decision.kind === "fail" || this.#question === undefined || this.#model === undefined) {
       this.#failed(failure);
     } else if (decision.kind === "sameReplica") {
       this.#staleRetried = true;
       this.#context.metrics.retried(failure.kind);
-      this.#send(replica, this.#upload, true);
+      this.#send(replica, this.#question, true);
     } else {
       this.#lastFailure = failure;
       this.#tried.push(replica);
-      this.#dispatch(this.#model, this.#upload);
+      this.#dispatch(this.#model, this.#question);
     }
   }
 
@@ -294,6 +321,8 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
       case "relaying":
         this.#tickRelaying(state, now);
         return;
+      // The waiting room keeps its own deadline.
+      case "queued":
       case "deciding":
       case "over":
         return;
@@ -312,23 +341,23 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
   }
 
   #tickWaiting(state: Waiting, now: Millis): void {
-    const { connect, firstByte } = this.#context.limits;
-    if (now - state.since < (state.connected ? firstByte : connect)) return;
+    const failure = overdueAnswer(state, this.#context.limits, now);
+    if (failure === undefined) return;
     state.connection?.drop();
-    const failure: EngineFailure = state.connected
-      ? { kind: "firstByteTimeout", detail: `no answer within ${inSeconds(firstByte)}` }
-      : { kind: "refused", detail: `no connection within ${inSeconds(connect)}` };
     this.#attemptFailed(state, failure);
   }
 
   #tickRelaying(state: Relaying, now: Millis): void {
-    const { idle, streamComment } = this.#context.limits;
-    if (now - state.activeAt >= idle) {
-      state.connection?.drop();
-      // A client that takes nothing for so long is as good as gone; that is not the engine's fault.
-      if (state.held) this.abort();
-      else this.#brokeOff(state, { kind: "idleTimeout", detail: `nothing came for ${inSeconds(idle)}` });
-    } else if (now - state.relay.sentAt >= streamComment) state.relay.comment(now);
+    const { limits } = this.#context;
+    const failure = overdueRest(state, limits, now);
+    if (failure === undefined) {
+      if (now - state.relay.sentAt >= limits.streamComment) state.relay.comment(now);
+      return;
+    }
+    state.connection?.drop();
+    // A client that takes nothing for so long is as good as gone; that is not the engine's fault.
+    if (state.held) this.abort();
+    else this.#brokeOff(state, failure);
   }
 
   #refuse(refusal: Refusal, headers: readonly string[]): void {
@@ -342,7 +371,11 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
   #settle(ending: Ending): void {
     const state = this.#state;
     if (state.kind === "over") return;
-    if (state.kind === "waiting" || state.kind === "relaying") this.#context.fleet.end(state.replica);
+    if (state.kind === "waiting" || state.kind === "relaying") this.#leave(state.replica);
+    if (state.kind === "queued") {
+      state.model.room.leave(this);
+      state.model.queued -= 1;
+    }
     if (this.#model !== undefined) this.#model.inFlight -= 1;
     this.#state = { kind: "over" };
     if (state.kind === "relaying") {
@@ -356,9 +389,12 @@ export class Exchange implements AnswerListener, UploadListener, Timed {
     this.#context.onSettled(this);
   }
 
+  #leave(replica: Replica): void {
+    this.#context.fleet.end(replica, this.#unread);
+    this.#unread = 0;
+  }
+
   #now(): Millis {
     return this.#context.clock.monotonic();
   }
 }
-
-const inSeconds = (limit: Millis): string => `${String(millis(Math.round(limit / 100) / 10))} s`;

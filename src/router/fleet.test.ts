@@ -52,9 +52,19 @@ test("what returns after it was away is trusted anew", () => {
   expect(first(fleet).health.kind).toBe("good");
 });
 
-test("requests beyond the slots are the queue", () => {
+test("a replica is given its slots and the headroom, and any number when it has not said how many it has", () => {
+  const fleet = new Fleet(systemClock);
+  fleet.update(table(1, route("a", 1), { ...route("b", 2), slots: 0 }));
+  expect(fleet.model("m")?.replicas.map(({ most }) => most)).toEqual([3, Infinity]);
+});
+
+test("prompts that are unread are counted until they are answered", () => {
   const fleet = new Fleet(systemClock);
   fleet.update(table(1, route("a", 1)));
-  for (let n = 0; n < 5; n++) fleet.begin(first(fleet), millis(0));
-  expect(fleet.model("m")?.queued).toBe(3);
+  const replica = first(fleet);
+  fleet.begin(replica, millis(0), { tokens: 700, keys: [1, 2] });
+  expect(replica.queuedTokens).toBe(700);
+  expect(fleet.prefixes.holders(2)).toEqual(["a"]);
+  fleet.end(replica, 700);
+  expect([replica.queuedTokens, replica.inFlight]).toEqual([0, 0]);
 });

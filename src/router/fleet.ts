@@ -1,23 +1,42 @@
-import type { Millis, ReplicaId } from "../core/ids.ts";
+import type { Millis, ProfileName, ReplicaId } from "../core/ids.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
 import type { Clock } from "../platform/clock.ts";
+import { hashText } from "../routing/hash.ts";
 import { afterEvent, beforeRequest, GOOD, type Health, type HealthEvent } from "../routing/health.ts";
 import type { Candidate } from "../routing/policy.ts";
+import { PrefixIndex } from "../routing/prefix-index.ts";
 import { EnginePool } from "./engine/pool.ts";
+import { DEFAULT_LIMITS, type RouterLimits } from "./limits.ts";
+import { WaitingRoom } from "./waiting-room.ts";
+
+/** About 13 MB when it is full; a conversation of ten turns takes some fifty. */
+const PREFIX_KEYS = 131_072;
 
 /** One engine as this router knows it: its counters are of this router's own requests. */
 export class Replica implements Candidate {
   readonly id: ReplicaId;
+  readonly idHash: number;
   readonly route: ReplicaRoute;
   readonly pool: EnginePool;
   inFlight = 0;
+  queuedTokens = 0;
   lastPicked = 0;
   health: Health = GOOD;
+  /** Who waits for it; undefined while no model lists it. */
+  room: WaitingRoom | undefined;
+  readonly #headroom: number;
 
-  constructor(route: ReplicaRoute, clock: Clock) {
+  constructor(route: ReplicaRoute, clock: Clock, headroom: number) {
     this.id = route.id;
+    this.idHash = hashText(route.id);
     this.route = route;
+    this.#headroom = headroom;
     this.pool = new EnginePool(route, () => clock.monotonic());
+  }
+
+  /** Requests that it is given at once. */
+  get most(): number {
+    return this.route.slots === 0 ? Infinity : this.route.slots + this.#headroom;
   }
 
   saw(event: HealthEvent, now: Millis): void {
@@ -30,25 +49,37 @@ export class Model {
   readonly name: string;
   route: ModelRoute;
   replicas: readonly Replica[] = [];
+  room: WaitingRoom;
+  /** Those that wait for a slot included. */
   inFlight = 0;
+  /** Those that wait for a slot. */
+  queued = 0;
 
-  constructor(route: ModelRoute) {
+  constructor(route: ModelRoute, room: WaitingRoom) {
     this.name = route.name;
     this.route = route;
-  }
-
-  /** In flight beyond what the engines work on at once: these wait in an engine's own queue. */
-  get queued(): number {
-    return this.replicas.reduce(
-      (sum, { inFlight, route }) => sum + (route.slots > 0 ? Math.max(0, inFlight - route.slots) : 0),
-      0,
-    );
+    this.room = room;
   }
 }
+
+/** What a request brings to a replica. */
+interface PromptLoad {
+  /** To be read. */
+  readonly tokens: number;
+  /** The names of its beginnings, which the engine will have in its cache. */
+  readonly keys: readonly number[];
+}
+
+const NOTHING_TO_READ: PromptLoad = { tokens: 0, keys: [] };
 
 /** All models and replicas of the table in force, and the replicas of older ones that still have requests in flight. */
 export class Fleet {
   readonly #clock: Clock;
+  readonly #limits: RouterLimits;
+  /** Which replicas worked on which beginnings of prompts. */
+  readonly prefixes = new PrefixIndex(PREFIX_KEYS);
+  /** All names of a profile are answered by the same replicas, and wait together. */
+  #rooms = new Map<ProfileName, WaitingRoom>();
   #models = new Map<string, Model>();
   #replicas = new Map<string, Replica>();
   #picks = 0;
@@ -57,8 +88,9 @@ export class Fleet {
   /** Counts up with each request that begins or ends at a replica. */
   changes = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limits: RouterLimits = DEFAULT_LIMITS) {
     this.#clock = clock;
+    this.#limits = limits;
   }
 
   model(name: string): Model | undefined {
@@ -71,43 +103,73 @@ export class Fleet {
 
   /** Takes a whole table. Replicas that are in both keep their connections and counters. */
   update(table: RouteTable): void {
-    const kept = new Map<string, Replica>();
-    for (const [key, replica] of this.#replicas) if (replica.inFlight > 0) kept.set(key, replica);
+    const kept = this.#busy();
     const known = this.#replicas;
     const listed = new Set<Replica>();
     const models = new Map<string, Model>();
+    const rooms = new Map<ProfileName, WaitingRoom>();
     for (const route of table.models) {
-      const model = this.#models.get(route.name) ?? new Model(route);
+      const room = rooms.get(route.profile) ?? this.#room(route.profile);
+      rooms.set(route.profile, room);
+      const model = this.#models.get(route.name) ?? new Model(route, room);
       model.route = route;
+      model.room = room;
       model.replicas = route.replicas.map((replicaRoute) => {
         const key = keyOf(replicaRoute);
-        const replica = kept.get(key) ?? known.get(key) ?? new Replica(replicaRoute, this.#clock);
+        const replica =
+          kept.get(key) ?? known.get(key) ?? new Replica(replicaRoute, this.#clock, this.#limits.headroom);
         replica.pool.open();
+        replica.room = room;
         kept.set(key, replica);
         listed.add(replica);
         return replica;
       });
+      room.replicas = model.replicas;
       models.set(route.name, model);
     }
     for (const replica of known.values()) if (!listed.has(replica)) retire(replica);
     this.#models = models;
     this.#replicas = kept;
     this.revision = table.revision;
+    this.#useRooms(rooms);
     this.changes += 1;
+  }
+
+  /** Who waits for a profile that is no longer listed does so to his deadline: it may come back. */
+  #useRooms(rooms: Map<ProfileName, WaitingRoom>): void {
+    for (const [profile, room] of this.#rooms) if (room.size > 0 && !rooms.has(profile)) rooms.set(profile, room);
+    this.#rooms = rooms;
+    for (const room of rooms.values()) room.wake();
+  }
+
+  /** Replicas that still have requests in flight stay known until these have ended. */
+  #busy(): Map<string, Replica> {
+    return new Map([...this.#replicas].filter(([, { inFlight }]) => inFlight > 0));
+  }
+
+  #room(profile: ProfileName): WaitingRoom {
+    const { queueLength, queueWait } = this.#limits;
+    const now = (): Millis => this.#clock.monotonic();
+    return this.#rooms.get(profile) ?? new WaitingRoom({ length: queueLength, wait: queueWait }, now);
   }
 
   /** A request goes to the replica; each `begin` is met by exactly one `end`. */
-  begin(replica: Replica, now: Millis): void {
+  begin(replica: Replica, now: Millis, { tokens, keys }: PromptLoad = NOTHING_TO_READ): void {
     this.#picks += 1;
     this.changes += 1;
     replica.inFlight += 1;
+    replica.queuedTokens += tokens;
     replica.lastPicked = this.#picks;
     replica.health = beforeRequest(replica.health, now);
+    this.prefixes.learn(keys, replica.id);
   }
 
-  end(replica: Replica): void {
+  /** `tokens`: those of its prompt, unless it has been answered. */
+  end(replica: Replica, tokens = 0): void {
     this.changes += 1;
     replica.inFlight -= 1;
+    replica.queuedTokens -= tokens;
+    replica.room?.wake();
   }
 
   /** Requests in flight by replica id; those without any are left out. */
@@ -119,8 +181,9 @@ export class Fleet {
     return counts;
   }
 
-  /** Closes connections that have been idle for too long. */
-  prune(now: Millis): void {
+  /** Gives up on requests that have waited for too long, and on connections that have been idle for too long. */
+  tick(now: Millis): void {
+    for (const room of this.#rooms.values()) room.onTick(now);
     for (const replica of this.#replicas.values()) replica.pool.prune(now);
   }
 
@@ -135,5 +198,6 @@ const keyOf = ({ id, host, port, apiKey }: ReplicaRoute): string => `${id} ${hos
 /** What comes back under the same key after it was away is trusted anew. */
 function retire(replica: Replica): void {
   replica.pool.close();
+  replica.room = undefined;
   replica.health = GOOD;
 }

@@ -21,6 +21,12 @@ export interface RouterLimits {
   readonly clientIdle: Millis;
   /** What requests in flight are given when the router stops. */
   readonly stop: Millis;
+  /** Requests that may wait for a slot of one profile's engines. */
+  readonly queueLength: number;
+  /** The longest that one waits there. */
+  readonly queueWait: Millis;
+  /** Requests that an engine is given beyond its slots, so that it is never idle between two. */
+  readonly headroom: number;
   /** How often deadlines are looked at, and so how late they may be. */
   readonly tick: Millis;
 }
@@ -40,5 +46,10 @@ export const DEFAULT_LIMITS: RouterLimits = {
   // Longer than the 60 s of the usual load balancers: whoever closes first must not be the router.
   clientIdle: millis(75_000),
   stop: millis(10_000),
+  // Bodies are held while they wait; more than this many are better off with another router or later.
+  queueLength: 1_024,
+  // Clients give up after 10 minutes at the earliest; a slot on a slow machine is taken for about one.
+  queueWait: millis(120_000),
+  headroom: 1,
   tick: millis(250),
 };

@@ -10,7 +10,7 @@ test("every number of the list is reported, with its type, and nothing else", as
       .map(({ name, type }) => `${name} ${type}`)
       .toSorted(),
   );
-  expect(text).toContain('llmgw_router_in_flight{model="m"} 2');
+  expect(text).toContain('llmgw_router_in_flight{model="m"} 1');
   expect(text).toContain('llmgw_router_queue_depth{model="m"} 1');
 });
 

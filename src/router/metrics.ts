@@ -24,12 +24,17 @@ export const METRICS = {
     labels: ["model", "code"],
     help: "Requests by model and outcome. A stream that broke counts as 502 or 504 although its status line said 200; 499: the client left.",
   },
-  inFlight: { name: "llmgw_router_in_flight", type: "gauge", labels: ["model"], help: "Requests being worked on." },
+  inFlight: {
+    name: "llmgw_router_in_flight",
+    type: "gauge",
+    labels: ["model"],
+    help: "Requests being worked on, without those that wait for a slot.",
+  },
   queueDepth: {
     name: "llmgw_router_queue_depth",
     type: "gauge",
     labels: ["model"],
-    help: "Requests in flight beyond the slots of their replicas: they wait in an engine's own queue.",
+    help: "Requests that wait in the router for a slot of an engine.",
   },
   firstToken: {
     name: "llmgw_router_time_to_first_token_seconds",
@@ -84,6 +89,7 @@ export const UNKNOWN_MODEL = "unknown";
 
 /** Where gauges are read from when somebody asks. */
 export interface Gauges {
+  /** `inFlight` includes those that are queued. */
   models(): Iterable<{ readonly name: string; readonly inFlight: number; readonly queued: number }>;
 }
 
@@ -110,7 +116,9 @@ export class RouterMetrics {
   readonly #overhead = this.#histogram(METRICS.overhead);
 
   constructor(gauges: Gauges) {
-    this.#gauge(METRICS.inFlight, () => [...gauges.models()].map(({ name, inFlight }) => [name, inFlight]));
+    this.#gauge(METRICS.inFlight, () =>
+      [...gauges.models()].map(({ name, inFlight, queued }) => [name, inFlight - queued]),
+    );
     this.#gauge(METRICS.queueDepth, () => [...gauges.models()].map(({ name, queued }) => [name, queued]));
   }
 

@@ -24,54 +24,39 @@ export interface PromptSource {
  * The keys of a prompt's beginnings: after its tools and its system prompt, after its first and its last messages, and at
  * each doubling. One pass over the bytes with the machine's own CRC, nothing is parsed.
  */
-export function promptKeys(source: PromptSource): PromptKeys {
-  const { spans, model } = source;
-  const session = source.session === "" ? spans.cacheKey : source.session;
-  const seed = hashText(model);
-  const hint = session === "" ? undefined : hashText(`${model}\n${session}`);
+export function promptKeys({ chunks, spans, session, model }: PromptSource): PromptKeys {
+  const hint = hashOfHint(model, session === "" ? spans.cacheKey : session);
   if (spans.head.length === 0 && spans.turns === undefined) return hint === undefined ? NO_PROMPT : sessionOnly(hint);
-  const walk = new Walk(source.chunks, seed);
+  const walk = new Walk(chunks, hashText(model));
   for (const { start, end } of spans.head) walk.to(start, end);
-  const before = walk.keys.length;
+  const opening = spans.turns === undefined ? walk.keys.length : passTurns(walk, spans.turns, spans.turnEnds);
+  const keys = hint === undefined ? walk.keys : walk.keys.toSpliced(opening, 0, sessionKey(hint));
+  return { keys, conversation: hint ?? hashOfHint(model, spans.user) ?? walk.conversation };
+}
+
+const hashOfHint = (model: string, hint: string): number | undefined =>
+  hint === "" ? undefined : hashText(`${model}\n${hint}`);
+
+/**
+ * Passes the messages. A conversation is told from others by its first one, or by its second where the first is the system
+ * prompt. Answers how many keys stand for what comes before that message: so much may be shared with strangers.
+ */
+function passTurns(walk: Walk, turns: Span, turnEnds: readonly number[]): number {
+  const ends = turnEnds.length === 0 ? [turns.end] : turnEnds;
+  const last = walk.beginsWithSystem({ start: turns.start, end: ends[0] ?? turns.end }) && ends.length > 1 ? 1 : 0;
+  let from = turns.start;
   let opening = 0;
-  if (spans.turns !== undefined) {
-    const ends = spans.turnEnds.length === 0 ? [spans.turns.end] : spans.turnEnds;
-    const openingEnds = isBeforeTurns(source.chunks, { start: spans.turns.start, end: ends[0] ?? 0 }) ? 2 : 1;
-    let from = spans.turns.start;
-    for (const [index, end] of ends.entries()) {
-      if (index < openingEnds) opening = walk.keys.length;
-      walk.to(from, end);
-      if (index < openingEnds) walk.markConversation();
-      from = end;
-    }
+  for (const [index, end] of ends.entries()) {
+    if (index === last) opening = walk.keys.length;
+    walk.to(from, end);
+    if (index === last) walk.markConversation();
+    from = end;
   }
-  const user = spans.user === "" ? undefined : hashText(`${model}\n${spans.user}`);
-  const keys = hint === undefined ? walk.keys : walk.keys.toSpliced(Math.max(before, opening), 0, sessionKey(hint));
-  return { keys, conversation: hint ?? user ?? walk.conversation };
+  return opening;
 }
 
 const sessionKey = (hint: number): number => hint * LENGTH_STEPS;
 const sessionOnly = (hint: number): PromptKeys => ({ keys: [sessionKey(hint)], conversation: hint });
-
-/** Whether the first message belongs to everyone who asks the same way, and the conversation begins with the second. */
-function isBeforeTurns(chunks: readonly Buffer[], { start, end }: Span): boolean {
-  const window = Math.min(ROLE_WINDOW, end - start);
-  const text = sliceOf(chunks, start, start + window) + sliceOf(chunks, end - window, end);
-  return ROLES_BEFORE_TURNS.some((role) => text.includes(role));
-}
-
-function sliceOf(chunks: readonly Buffer[], start: number, end: number): string {
-  let text = "";
-  let offset = 0;
-  for (const chunk of chunks) {
-    const from = Math.max(start - offset, 0);
-    const to = Math.min(end - offset, chunk.length);
-    if (from < to) text += chunk.toString("latin1", from, to);
-    offset += chunk.length;
-    if (offset >= end) break;
-  }
-  return text;
-}
 
 /** Goes through ranges of a body that rise or fall, and names what it has passed so far. */
 class Walk {
@@ -99,21 +84,36 @@ class Walk {
     this.#pass(from, end);
   }
 
+  /** Whether the first message is for everyone who asks the same way. */
+  beginsWithSystem({ start, end }: Span): boolean {
+    const window = Math.min(ROLE_WINDOW, end - start);
+    const text = this.#text(start, start + window) + this.#text(end - window, end);
+    return ROLES_BEFORE_TURNS.some((role) => text.includes(role));
+  }
+
+  #text(start: number, end: number): string {
+    return [...this.#pieces(start, end)].map((piece) => piece.toString("latin1")).join("");
+  }
+
   /** What has been passed is the same for all of a conversation. */
   markConversation(): void {
     this.conversation = this.#crc;
   }
 
   #pass(start: number, end: number): void {
+    for (const piece of this.#pieces(start, end)) this.#crc = crc32(piece, this.#crc);
+    this.#bytes += end - start;
+    this.keys.push(this.#crc * LENGTH_STEPS + (this.#bytes % LENGTH_STEPS));
+  }
+
+  *#pieces(start: number, end: number): Generator<Buffer> {
     let offset = 0;
     for (const chunk of this.#chunks) {
       const from = Math.max(start - offset, 0);
       const to = Math.min(end - offset, chunk.length);
-      if (from < to) this.#crc = crc32(chunk.subarray(from, to), this.#crc);
+      if (from < to) yield chunk.subarray(from, to);
       offset += chunk.length;
-      if (offset >= end) break;
+      if (offset >= end) return;
     }
-    this.#bytes += end - start;
-    this.keys.push(this.#crc * LENGTH_STEPS + (this.#bytes % LENGTH_STEPS));
   }
 }

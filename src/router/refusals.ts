@@ -45,6 +45,13 @@ export function allAside({ name, replicas }: ModelRoute, wait: Millis): Later {
   return { refusal: { code: "MODEL_NOT_READY", message, param: "model" }, headers: laterHeaders(wait, true) };
 }
 
+export function overloaded({ name, replicas }: ModelRoute, reason: string, wait: Millis | undefined): Later {
+  const who = replicas.length === 1 ? "its replica is" : `each of its ${String(replicas.length)} replicas is`;
+  const message = `The model \`${name}\` has more requests than it can take: ${who} busy and ${reason}.`;
+  const headers = laterHeaders(wait ?? UNKNOWN_WAIT_SECONDS * 1000, true);
+  return { refusal: { code: "OVERLOADED", message, param: "model" }, headers };
+}
+
 /** `retry`: whether coming again after this wait can help. */
 export function laterHeaders(waitMs: number, retry: boolean): readonly string[] {
   const seconds = toRetryAfter(waitMs as Millis);

@@ -1,4 +1,6 @@
+import type { Millis } from "../core/ids.ts";
 import type { ReplicaRoute } from "../core/route.ts";
+import { readRetryAfter } from "../routing/retry-after.ts";
 import { type ResponseHead, valuesOf } from "./engine/response-head.ts";
 
 /** What an engine's answer keeps to itself. */
@@ -52,6 +54,13 @@ export function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStre
   if (isStream) out.push("cache-control", "no-cache, no-transform", "x-accel-buffering", "no");
   else if (head.framing.kind === "length") out.push("content-length", String(head.framing.bytes));
   return out;
+}
+
+/** The engine's wish as clients honour it, as a header; empty when it has none. `now`: the wall clock. */
+export function retryAfterOf(head: ResponseHead, now: Millis): readonly string[] {
+  const [value] = valuesOf(head.headers, "retry-after");
+  const seconds = value === undefined ? undefined : readRetryAfter(value, now);
+  return seconds === undefined ? [] : ["retry-after", String(seconds)];
 }
 
 const isKeptBack = (name: string): boolean =>

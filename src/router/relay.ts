@@ -88,7 +88,7 @@ export class Relay {
 
   /** Keeps proxies between from taking a silent stream for a dead one. */
   comment(now: Millis): void {
-    if (this.#stream === undefined || !this.#isBetweenEvents(this.#stream) || this.#res.writableNeedDrain) return;
+    if (this.#stream?.isBetweenEvents !== true || this.#res.writableNeedDrain) return;
     this.sentAt = now;
     this.#res.write(COMMENT);
   }
@@ -99,12 +99,7 @@ export class Relay {
    */
   breakOff(errorEvent: string): void {
     if (this.#stream === undefined) this.#res.destroy();
-    else this.#res.end(this.#isBetweenEvents(this.#stream) ? errorEvent : `\n\n${errorEvent}`);
-  }
-
-  /** Nothing of an event is with the client that is not whole. */
-  #isBetweenEvents(stream: StreamWatch): boolean {
-    return this.#filter === undefined ? stream.isBetweenEvents : this.#filter.isBetweenEvents;
+    else this.#res.end(this.#stream.isBetweenEvents ? errorEvent : `\n\n${errorEvent}`);
   }
 
   usage(): Usage | undefined {

@@ -31,6 +31,8 @@ export interface RouterServerOptions {
   readonly logger: Logger;
   readonly limits: RouterLimits;
   readonly policy: RoutingPolicyName;
+  /** Streams are made to count their tokens; the client sees the counts only when it asked for them. */
+  readonly asksUsage: boolean;
   readonly cors: AllowedOrigins;
   readonly auth: RouterAuth;
   /** PEM texts. Without them the router speaks plain HTTP. */
@@ -64,7 +66,7 @@ export class RouterServer {
   constructor(options: RouterServerOptions) {
     this.#options = options;
     const { clock, limits, random, logger } = options;
-    this.fleet = new Fleet(clock);
+    this.fleet = new Fleet(clock, limits);
     this.#gate = new Gate(options.auth, this.keys, clock);
     this.metrics = new RouterMetrics(this.fleet);
     this.#sweep = new Sweep(clock, limits.tick);
@@ -74,6 +76,7 @@ export class RouterServer {
       random,
       clock,
       limits,
+      asksUsage: options.asksUsage,
       sweep: this.#sweep,
       metrics: this.metrics,
       accounts: new Accounts(this.metrics, logger),
@@ -122,7 +125,7 @@ export class RouterServer {
 
   readonly #pruning: Timed = {
     onTick: (now) => {
-      this.fleet.prune(now);
+      this.fleet.tick(now);
     },
   };
 
@@ -200,7 +203,7 @@ export class RouterServer {
       this.metrics.turnedAway(ERRORS[refusal.code].http);
       this.#refuse(asked, refusal, headers);
     } else if (endpoint.kind === "engine") {
-      this.#exchange({ ...asked, shape: endpoint.errors, visit: entered.value }, waitsForContinue);
+      this.#exchange({ ...asked, shape: endpoint.errors, endpoint, visit: entered.value }, waitsForContinue);
     } else if (endpoint.kind === "models") {
       const routes = [...this.fleet.models()].map(({ route }) => route);
       this.#reply(asked, 200, modelListBody(routes.filter(({ name }) => entered.value.mayAsk(name))));

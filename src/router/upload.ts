@@ -112,7 +112,12 @@ class Receiver {
       return;
     }
     this.isOver = true;
-    this.#listener.onUpload({ chunks: this.#chunks, bytes: this.#bytes, fields: fields.value, spans: this.#scanner.spans() });
+    this.#listener.onUpload({
+      chunks: this.#chunks,
+      bytes: this.#bytes,
+      fields: fields.value,
+      spans: this.#scanner.spans(),
+    });
   }
 
   refuseSize(): void {

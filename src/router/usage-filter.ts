@@ -4,34 +4,34 @@ const LINE_END = String.raw`(?:\r\n|(?<!\r)\n|\r(?!\n))`;
 const EMPTY_LINE = new RegExp(LINE_END + LINE_END, "g");
 /** Whole lines that keep a connection alive and belong to no event. */
 const COMMENTS = /^(?::[^\r\n]*\r?\n)+/;
+const FINISHED = /"finish_reason":[ ]?"/;
+const FINISHED_BYTES = [Buffer.from('"finish_reason":"'), Buffer.from('"finish_reason": "')] as const;
 const WORD = Buffer.from('"usage"');
+/** Bytes of a read's end in which the marker may have begun. */
+const OVERLAP = 20;
 const COLON = 0x3a;
 const CR = 0x0d;
 const LF = 0x0a;
 
 /**
- * Takes the one event out of a stream that the client did not ask for: that of the counts, with no choices in it. All
- * other bytes go on as they came, whatever reads they came in. The beginning of an event is held until the event is whole,
- * because only then can be told what it is; no client can use half an event.
+ * Takes the one event out of a stream that the client did not ask for: that of the counts, with no choices in it. It comes
+ * after the one that tells why the answer ended; until then everything goes on as it comes and is hardly looked at. From
+ * there on the beginning of an event is held until it is whole, because only then can be told what it is. All other bytes
+ * are the client's, the same whatever reads they came in.
  */
 export class UsageFilter {
+  #hasFinished = false;
+  /** The end of the last read, when it ended inside a line. */
+  #tail = "";
   #held: Buffer | undefined;
-  /** In an event that is too long to be of counts. */
+  /** In an event that is not one of counts, or too long to be. */
   #isPassing = false;
 
   /** What of these bytes, and of those held, goes to the client; undefined for nothing. */
   push(chunk: Buffer): Buffer | undefined {
+    if (!this.#hasFinished) return this.#beforeFinish(chunk);
     if (this.#held === undefined && !this.#isPassing && isPlain(chunk)) return chunk;
-    const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
-    const kept: Buffer[] = [];
-    const from = this.#passWhole(bytes, kept);
-    const comments = this.#isPassing ? 0 : commentBytes(bytes.subarray(from));
-    if (comments > 0) kept.push(bytes.subarray(from, from + comments));
-    const rest = bytes.subarray(from + comments);
-    this.#held = undefined;
-    if (this.#isPassing || rest.length > LONGEST_USAGE_EVENT) this.#passPart(rest, kept);
-    else if (rest.length > 0) this.#held = Buffer.from(rest);
-    return kept.length > 1 ? Buffer.concat(kept) : kept[0];
+    return this.#filter(this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]));
   }
 
   /** The stream ends with these bytes: what is still held goes on, if it is the client's. */
@@ -43,9 +43,41 @@ export class UsageFilter {
     return kept === undefined ? held : Buffer.concat([kept, held]);
   }
 
-  /** Nothing of an event has gone on that is not whole. */
-  get isBetweenEvents(): boolean {
-    return !this.#isPassing;
+  #beforeFinish(chunk: Buffer): Buffer | undefined {
+    const from = this.#endOfMarker(chunk);
+    if (from === -1) {
+      this.#tail = chunk[chunk.length - 1] === LF ? "" : (this.#tail + latin1End(chunk)).slice(-OVERLAP);
+      return chunk;
+    }
+    this.#hasFinished = true;
+    this.#isPassing = true;
+    const rest = from === chunk.length ? undefined : this.#filter(chunk.subarray(from));
+    const begin = chunk.subarray(0, from);
+    return rest === undefined ? begin : Buffer.concat([begin, rest]);
+  }
+
+  /** Where the marker of the end has been read, or -1. */
+  #endOfMarker(chunk: Buffer): number {
+    if (this.#tail !== "") {
+      const found = FINISHED.exec(this.#tail + chunk.toString("latin1", 0, OVERLAP));
+      const end = found === null ? -1 : found.index + found[0].length - this.#tail.length;
+      if (end > 0) return end;
+    }
+    for (const marker of FINISHED_BYTES) {
+      const at = chunk.indexOf(marker);
+      if (at !== -1) return at + marker.length;
+    }
+    return -1;
+  }
+
+  #filter(bytes: Buffer): Buffer | undefined {
+    const kept: Buffer[] = [];
+    let from = this.#passWhole(bytes, kept);
+    const comments = this.#isPassing ? 0 : commentBytes(bytes.subarray(from));
+    if (comments > 0) kept.push(bytes.subarray(from, from + comments));
+    from += comments;
+    this.#keepRest(bytes.subarray(from), kept);
+    return kept.length > 1 ? Buffer.concat(kept) : kept[0];
   }
 
   /** Events that end in these bytes. Answers where the first that does not begins. */
@@ -65,15 +97,21 @@ export class UsageFilter {
     return from;
   }
 
-  /** A part of an event that is passed on unseen, but for the bytes that its border may begin with. */
-  #passPart(rest: Buffer, kept: Buffer[]): void {
-    let end = rest.length;
-    while (end > 0 && rest.length - end < 3 && (rest[end - 1] === CR || rest[end - 1] === LF)) end -= 1;
-    this.#isPassing = true;
+  /** An event that is not whole yet: held, or passed on but for the bytes that its border may begin with. */
+  #keepRest(rest: Buffer, kept: Buffer[]): void {
+    this.#held = undefined;
+    let end = 0;
+    if (this.#isPassing || rest.length > LONGEST_USAGE_EVENT) {
+      this.#isPassing = true;
+      end = rest.length;
+      while (end > 0 && rest.length - end < 3 && (rest[end - 1] === CR || rest[end - 1] === LF)) end -= 1;
+    }
     if (end > 0) kept.push(rest.subarray(0, end));
     if (end < rest.length) this.#held = Buffer.from(rest.subarray(end));
   }
 }
+
+const latin1End = (chunk: Buffer): string => chunk.toString("latin1", Math.max(0, chunk.length - OVERLAP));
 
 /** Whole events that say nothing of counts, as nearly all reads are. */
 const isPlain = (chunk: Buffer): boolean =>

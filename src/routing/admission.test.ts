@@ -3,12 +3,12 @@ import { millis } from "../core/ids.ts";
 import { admit } from "./admission.ts";
 import { GOOD, type Health } from "./health.ts";
 import { ROUTING_POLICIES } from "./policies.ts";
+import type { Candidate, PickContext } from "./policy.ts";
+import { NO_PROMPT } from "./prompt.ts";
 
-interface Replica {
-  readonly name: string;
-  readonly inFlight: number;
-  readonly lastPicked: number;
+interface Replica extends Candidate {
   readonly health: Health;
+  readonly most: number;
 }
 
 const asideUntil = (until: number): Health => ({
@@ -18,15 +18,20 @@ const asideUntil = (until: number): Health => ({
   times: 1,
   isTested: false,
 });
-const replica = (name: string, change: Partial<Replica> = {}): Replica => ({
-  name,
+const replica = (id: string, change: Partial<Replica> = {}): Replica => ({
+  id,
+  idHash: 0,
   inFlight: 0,
+  queuedTokens: 0,
+  most: Infinity,
   lastPicked: 0,
   health: GOOD,
   ...change,
 });
 
 const policy = ROUTING_POLICIES["least-in-flight"].build({});
+const context: PickContext = { prompt: NO_PROMPT, holders: () => [], random: () => 0 };
+const full = replica("full", { inFlight: 2, most: 2 });
 const a = replica("a", { inFlight: 3 });
 const b = replica("b", { inFlight: 1 });
 const away = replica("away", { health: asideUntil(1_500) });
@@ -67,8 +72,18 @@ describe("admit, at 1000 ms", () => {
       tried: [away],
       want: { kind: "exhausted" },
     },
+    { name: "what is full is passed over", replicas: [full, a], tried: [], want: { kind: "send", to: a } },
+    { name: "all full", replicas: [full], tried: [], want: { kind: "full" } },
+    { name: "all full but those that are aside", replicas: [full, away], tried: [], want: { kind: "full" } },
+    { name: "all full but one that failed this request", replicas: [full, a], tried: [a], want: { kind: "full" } },
+    { name: "the only full one has failed this request", replicas: [full], tried: [full], want: { kind: "exhausted" } },
     { name: "all tried", replicas: [a, b], tried: [a, b], want: { kind: "exhausted" } },
   ])("$name", ({ replicas, tried, want }) => {
-    expect(admit({ replicas, tried, policy }, millis(1_000), () => 0)).toEqual(want);
+    expect(admit({ replicas, tried, needsSlot: true, policy, context }, millis(1_000))).toEqual(want);
+  });
+
+  test("what takes no slot goes to a full one too", () => {
+    const ask = { replicas: [full], tried: [], needsSlot: false, policy, context };
+    expect(admit(ask, millis(1_000))).toEqual({ kind: "send", to: full });
   });
 });

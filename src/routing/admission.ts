@@ -1,15 +1,19 @@
 import { type Millis, millis } from "../core/ids.ts";
 import { type Health, mayTry } from "./health.ts";
-import type { Candidate, RoutingPolicy } from "./policy.ts";
+import type { Candidate, PickContext, RoutingPolicy } from "./policy.ts";
 
 interface Admissible extends Candidate {
   readonly health: Health;
+  /** Requests that it is given at once; Infinity when its engine does not say how many it works on. */
+  readonly most: number;
 }
 
 export type Admission<T> =
   | { readonly kind: "send"; readonly to: T }
   /** The model has no replica at all. */
   | { readonly kind: "none" }
+  /** Those that could take it have as many requests as they are given at once. */
+  | { readonly kind: "full" }
   /** All that were not tried yet are set aside; the first comes back after the wait. */
   | { readonly kind: "aside"; readonly wait: Millis }
   /** Each has been tried for this request. */
@@ -19,23 +23,27 @@ export interface Ask<T extends Admissible> {
   readonly replicas: readonly T[];
   /** Those that failed this request. */
   readonly tried: readonly T[];
+  /** Counting tokens takes none of an engine's slots. */
+  readonly needsSlot: boolean;
   readonly policy: RoutingPolicy;
+  readonly context: PickContext;
 }
 
 /** Which replica a request goes to, or why to none. */
-export function admit<T extends Admissible>(ask: Ask<T>, now: Millis, random: () => number): Admission<T> {
-  const { replicas, tried, policy } = ask;
+export function admit<T extends Admissible>(ask: Ask<T>, now: Millis): Admission<T> {
+  const { replicas, tried, policy, context } = ask;
   if (replicas.length === 0) return { kind: "none" };
-  const free = isAllFree(ask, now) ? replicas : replicas.filter((r) => mayTry(r.health, now) && !tried.includes(r));
-  if (isNotEmpty(free)) return { kind: "send", to: policy.pick(free, random) };
+  const isFree = (replica: T): boolean => !ask.needsSlot || replica.inFlight < replica.most;
+  // The usual case, without building a list.
+  const isUsual = tried.length === 0 && replicas.every((replica) => mayTry(replica.health, now) && isFree(replica));
+  if (isUsual && isNotEmpty(replicas)) return { kind: "send", to: policy.pick(replicas, context) };
+  const able = replicas.filter((replica) => mayTry(replica.health, now) && !tried.includes(replica));
+  const free = able.filter(isFree);
+  if (isNotEmpty(free)) return { kind: "send", to: policy.pick(free, context) };
+  if (able.length > 0) return { kind: "full" };
   const returns = replicas.flatMap((r) => (r.health.kind === "aside" && !tried.includes(r) ? [r.health.until] : []));
   if (returns.length === 0) return { kind: "exhausted" };
   return { kind: "aside", wait: millis(Math.max(0, Math.min(...returns) - now)) };
-}
-
-/** The usual case, without building a list. */
-function isAllFree<T extends Admissible>({ replicas, tried }: Ask<T>, now: Millis): boolean {
-  return tried.length === 0 && replicas.every((replica) => mayTry(replica.health, now));
 }
 
 const isNotEmpty = <T>(list: readonly T[]): list is readonly [T, ...T[]] => list.length > 0;

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { RouterAuth } from "../router/keys/gate.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "../router/limits.ts";
+import type { RoutingPolicyName } from "../routing/policies.ts";
 import { RouterServer } from "../router/server.ts";
 import { TableClient } from "../router/table.ts";
 
@@ -19,6 +20,9 @@ export interface RouterOptions {
   /** "keys": only those are served who show a key that the control plane knows. Left out: everybody. */
   readonly auth?: RouterAuth;
   readonly limits?: Partial<RouterLimits>;
+  readonly policy?: RoutingPolicyName;
+  /** Whether streams are made to count their tokens where the client did not ask; on by default. */
+  readonly asksUsage?: boolean;
   readonly clock?: Clock;
 }
 
@@ -40,21 +44,14 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     random,
     logger,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
-    policy: "least-in-flight",
+    policy: options.policy ?? "prefix-affinity",
+    asksUsage: options.asksUsage ?? true,
     cors: options.cors ?? [],
     auth: options.auth ?? "none",
     tls: options.tls,
   });
   const port = await server.listen(listen.host, listen.port);
-  const table = new TableClient({
-    transport,
-    holder: server.fleet,
-    keys: server.keys,
-    routerId: randomUUID(),
-    clock,
-    random,
-    logger,
-  });
+  const table = new TableClient({ transport, holder: server.fleet, keys: server.keys, routerId: randomUUID(), clock, random, logger });
   table.start();
   const scheme = options.tls === undefined ? "http" : "https";
   const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;

@@ -23,6 +23,7 @@ describe("several replicas", () => {
     await begin();
     const silent = await harness.upstream((connection) => connection.closed);
     const good = harness.adopt(await RawUpstream.answering(json("{}")));
+    harness.slots = 0;
     await harness.serve({ hung: [silent], fine: [good] });
     const hung = [...Array(200).keys()].map(() => harness.post({ model: "hung" }));
     await until("all at the engine", () => silent.connections.length === 200);

@@ -83,6 +83,8 @@ export class RouterHarness {
   readonly router: RunningRouter;
   readonly logs: LogLine[];
   readonly upstreams: RawUpstream[] = [];
+  /** What each engine of the next table says that it works on at once; 0: it does not say. */
+  slots = 4;
   #revision = 0;
 
   private constructor(source: RouteSource, router: RunningRouter, logs: LogLine[]) {
@@ -145,7 +147,7 @@ export class RouterHarness {
         host: "127.0.0.1",
         port: typeof replica === "number" ? replica : replica.port,
         apiKey: "ek-secret",
-        slots: 4,
+        slots: this.slots,
       })),
       ...change,
     }));

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from "node:http";
+import type { PickContext } from "../routing/policy.ts";
+import { NO_PROMPT, type PromptKeys } from "../routing/prompt.ts";
+import { type Body, withUsage } from "./ask-usage.ts";
+import type { ExchangeContext } from "./context.ts";
+import type { EngineEndpoint } from "./endpoints.ts";
+import { promptKeys } from "./prompt-keys.ts";
+import type { Upload } from "./upload.ts";
+
+/** Text in the languages that are written most has about four bytes a token. */
+const BYTES_PER_TOKEN = 4;
+
+/** A client's request as an engine gets it, and what choosing the engine needs of it. */
+export interface Question {
+  readonly body: Body;
+  /** The engine is asked for counts that the client did not ask for. */
+  readonly hidesUsage: boolean;
+  readonly needsSlot: boolean;
+  /** Tokens of the prompt, estimated. */
+  readonly tokens: number;
+  readonly pick: PickContext;
+}
+
+interface Asked {
+  readonly req: Pick<IncomingMessage, "headers">;
+  readonly endpoint: EngineEndpoint;
+}
+
+export function questionOf(context: ExchangeContext, { req, endpoint }: Asked, upload: Upload): Question {
+  const { fields, spans } = upload;
+  const hidesUsage = context.asksUsage && endpoint.usageByOption && fields.stream && !fields.includeUsage;
+  const readsPrompt = context.policy.readsPrompt && endpoint.work === "generate" && fields.model.kind === "name";
+  const prompt = readsPrompt ? keysOf(upload, fields.model.name, req.headers["x-claude-code-session-id"]) : NO_PROMPT;
+  return {
+    body: hidesUsage ? withUsage(upload, spans) : upload,
+    hidesUsage,
+    needsSlot: endpoint.work !== "count",
+    tokens: Math.ceil(upload.bytes / BYTES_PER_TOKEN),
+    pick: { prompt, holders: (key) => context.fleet.prefixes.holders(key), random: context.random },
+  };
+}
+
+const keysOf = (
+  { chunks, spans }: Upload,
+  model: string,
+  session: string | readonly string[] | undefined,
+): PromptKeys => promptKeys({ chunks, spans, model, session: typeof session === "string" ? session : "" });

@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { UsageFilter } from "./usage-filter.ts";
+
+/** What the client gets of a stream that comes in pieces cut at these places. */
+function filtered(bytes: Buffer, cuts: readonly number[]): string {
+  const filter = new UsageFilter();
+  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
+  const pieces = edges.slice(1).map((edge, index) => filter.push(bytes.subarray(edges[index], edge)));
+  return Buffer.concat([...pieces, filter.finish(undefined)].filter((piece) => piece !== undefined)).toString("latin1");
+}
+
+const content = (text: string): string => `data: {"choices":[{"delta":{"content":${JSON.stringify(text)}}}]}`;
+const FINISH = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}';
+const USAGE = 'data: {"id":"c","choices":[],"usage":{"prompt_tokens":13,"completion_tokens":20,"total_tokens":33}}';
+
+describe("takes out the event of the counts and nothing else", () => {
+  test.each([
+    { name: "before [DONE]", events: [content("a"), USAGE, "data: [DONE]"], want: [content("a"), "data: [DONE]"] },
+    {
+      name: "B82 not one with choices in it",
+      events: ['data: {"choices":[{"delta":{}}],"usage":{"prompt_tokens":1}}'],
+    },
+    { name: "not one without counts yet", events: ['data: {"choices":[],"usage":null}'] },
+    { name: "not one whose text speaks of usage", events: [content('"choices":[],"usage":{"prompt_tokens":1}')] },
+    { name: "not an error", events: ['data: {"error":{"message":"\\"usage\\""}}'] },
+    { name: "not what is no JSON", events: ['data: "usage" {'] },
+    { name: "with its id and name", events: [`event: x\nid: 1\n${USAGE}`], want: [] },
+    { name: "but not the comment before it", events: [`: ping\n${USAGE}`], want: [": ping\n"], border: "" },
+  ])("$name", ({ events, want, border = "\n\n" }) => {
+    const expected = (want ?? events).map((event) => event + border).join("");
+    const sent = [FINISH, ...events].map((event) => `${event}\n\n`).join("");
+    expect(filtered(Buffer.from(sent), [])).toBe(`${FINISH}\n\n${expected}`);
+  });
+
+  test("also when the stream ends without an empty line", () => {
+    expect(filtered(Buffer.from(`${FINISH}\n\n${USAGE}`), [])).toBe(`${FINISH}\n\n`);
+    expect(filtered(Buffer.from(`${FINISH}\n\n${content("b")}`), [])).toBe(`${FINISH}\n\n${content("b")}`);
+  });
+
+  test("B85 an event that never ends goes on as it comes", () => {
+    const filter = new UsageFilter();
+    filter.push(Buffer.from(`${FINISH}\n\n`));
+    let passed = 0;
+    for (let n = 0; n < 64; n++) passed += filter.push(Buffer.alloc(4_096, "a"))?.length ?? 0;
+    expect(passed).toBe(64 * 4_096);
+  });
+
+  test("before the answer's end nothing is held, not even half an event", () => {
+    const filter = new UsageFilter();
+    for (const part of ['data: {"cho', "ices", '":[]', ',"usage":{}}\n\n'])
+      expect(filter.push(Buffer.from(part))?.toString()).toBe(part);
+  });
+
+  test("a comment line alone is not held: it keeps the connection alive", () => {
+    const filter = new UsageFilter();
+    filter.push(Buffer.from(`${FINISH}\n\n`));
+    expect(filter.push(Buffer.from(": ping\n"))?.toString()).toBe(": ping\n");
+  });
+
+  test("whatever the pieces, the line ends and the length of the events", () => {
+    const ends = fc.constantFrom("\n", "\r\n", "\r");
+    const texts = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.nat({ max: 40_000 }).map((length) => "x".repeat(length)),
+    );
+    const events = fc.array(
+      fc.oneof({ weight: 4, arbitrary: texts.map(content) }, fc.constant(USAGE), fc.constant(": hi")),
+      { maxLength: 6 },
+    );
+    fc.assert(
+      fc.property(events, ends, fc.array(fc.nat(), { maxLength: 12 }), (list, end, cuts) => {
+        const bytesOf = (of: readonly string[]): Buffer => Buffer.from(of.map((event) => event + end + end).join(""));
+        const spaced = FINISH.replace(':"stop', ': "stop');
+        for (const finish of [FINISH, spaced]) {
+          const want = bytesOf([content("a"), finish, ...list.filter((event) => event !== USAGE)]).toString("latin1");
+          expect(filtered(bytesOf([content("a"), finish, ...list]), cuts)).toBe(want);
+        }
+      }),
+    );
+  });
+});
