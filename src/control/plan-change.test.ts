@@ -52,7 +52,7 @@ const running = (on: readonly string[], gib: number, freeGib: number): Snapshot 
 };
 
 function plan(before: Snapshot, ...profiles: Profile[]): readonly PlannedProfile[] {
-  const planned = planProfiles(before, profiles, gatheredOf(before));
+  const planned = planProfiles(before, { profiles, looked: [], gathered: gatheredOf(before) });
   if (!planned.ok) throw new Error(planned.error.join());
   return planned.value;
 }
@@ -129,7 +129,8 @@ test("fewer replicas: nothing restarts", () => {
 
 test("a plan that would be refused is refused", () => {
   const before = running(["n1"], 8, 56);
-  expect(planProfiles(before, [profile("q", { serves: ["p"] })], gatheredOf(before))).toMatchObject({ ok: false });
+  const wish = { profiles: [profile("q", { serves: ["p"] })], looked: [], gathered: gatheredOf(before) };
+  expect(planProfiles(before, wish)).toMatchObject({ ok: false });
 });
 
 test.each([

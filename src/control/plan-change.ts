@@ -1,3 +1,4 @@
+import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
 import { baseCount, specHash } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
@@ -6,7 +7,8 @@ import { profileManifest } from "../config/profile.ts";
 import type { Snapshot } from "../store/store.ts";
 import type { Gathered } from "./decide.ts";
 import { type Forecast, forecast } from "./forecast.ts";
-import { type AppliedProfile, applyProfiles } from "./manifest-change.ts";
+import { applyInformed } from "./informed-apply.ts";
+import type { AppliedProfile } from "./manifest-change.ts";
 import { needsOf } from "./model-needs.ts";
 
 export interface FieldChange {
@@ -35,13 +37,19 @@ export interface PlannedProfile extends AppliedProfile {
   readonly sentences: readonly string[];
 }
 
+interface PlanWish {
+  readonly profiles: readonly Profile[];
+  /** What the sources of their models have said. */
+  readonly looked: readonly LookedModel[];
+  readonly gathered: Gathered;
+}
+
 /** What applying the profiles would do to everything as it is now, or why they would be refused. */
 export function planProfiles(
   before: Snapshot,
-  profiles: readonly Profile[],
-  gathered: Gathered,
+  { profiles, looked, gathered }: PlanWish,
 ): Result<readonly PlannedProfile[], readonly string[]> {
-  const applied = applyProfiles(before, profiles, gathered.now);
+  const applied = applyInformed(before, { profiles, looked, now: gathered.now });
   if (!applied.ok) return applied;
   const { snapshot, answer } = applied.value;
   const changed = answer.some(({ outcome }) => outcome !== "unchanged");

@@ -10,10 +10,14 @@ import { unknownName } from "./refusal.ts";
 export async function drain({ loop, clock }: ControlPlane, request: DrainRequest): Promise<DrainResponse> {
   const { node, withinSeconds } = request;
   const within = millis(1000 * (withinSeconds === 0 ? USUAL_DRAIN_MINUTES * 60 : withinSeconds));
-  const done = await loop.change((snapshot) => drainNode(snapshot, node, { now: clock.now(), within }));
+  const wish = { now: clock.now(), within };
+  // Asked before the order is given: afterwards the first of what follows has happened already.
+  const tried = drainNode(loop.snapshot, node, wish);
+  const sentences = tried.ok ? drainForecast(tried.value.snapshot, loop.gather(), node) : [];
+  const done = await loop.change((snapshot) => drainNode(snapshot, node, wish));
   if (!done.ok) throw unknownName("node", node, done.error);
   return create(DrainResponseSchema, {
     deadline: toTimestamp(done.value.deadline),
-    sentences: drainForecast(loop.snapshot, loop.gather(), node).map(toText),
+    sentences: sentences.map(toText),
   });
 }

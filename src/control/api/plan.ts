@@ -3,12 +3,15 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type PlanRequest, type PlanResponse, PlanResponseSchema } from "../../wire/gen/llmgw/v1/changing_pb.js";
 import { toText } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
+import { lookAtUnknown } from "../informed-apply.ts";
 import { type PlannedProfile, planProfiles } from "../plan-change.ts";
 import { profilesOf } from "./manifests.ts";
 
 /** Nothing is committed. */
-export function plan({ loop }: Pick<ControlPlane, "loop">, { files }: PlanRequest): PlanResponse {
-  const planned = planProfiles(loop.snapshot, profilesOf(files), loop.gather());
+export async function plan(plane: ControlPlane, { files }: PlanRequest): Promise<PlanResponse> {
+  const profiles = profilesOf(files);
+  const looked = await lookAtUnknown(plane, profiles);
+  const planned = planProfiles(plane.loop.snapshot, { profiles, looked, gathered: plane.loop.gather() });
   if (!planned.ok) throw new ConnectError(planned.error.join("\n"), Code.InvalidArgument);
   return create(PlanResponseSchema, { changes: planned.value.map(toWire) });
 }
