@@ -5,6 +5,7 @@ import { REPLICA_TRAITS } from "../src/core/replica-state.ts";
 import { METRICS as AGENT_METRICS } from "../src/agent/metrics.ts";
 import { METRICS as CONTROL_METRICS } from "../src/control/metrics.ts";
 import { METRICS as ROUTER_METRICS } from "../src/router/metrics.ts";
+import { ROUTING_POLICIES } from "../src/routing/policies.ts";
 import { type Layer, LAYERS } from "./layers.js";
 import { markdownTable } from "./markdown-table.ts";
 
@@ -19,6 +20,7 @@ export function pages(): Readonly<Record<string, string>> {
     "docs/reference/config.md": page("Configuration", configuration()),
     "docs/reference/errors.md": page("Errors", errors()),
     "docs/reference/metrics.md": page("Metrics", metrics()),
+    "docs/reference/policies.md": page("How a replica is chosen", policies()),
     "docs/reference/replica-states.md": page("The states of a replica", replicaStates()),
   };
 }
@@ -98,6 +100,31 @@ function metrics(): string {
     return `## ${part}\n\n${markdownTable(["name", "type", "labels", "meaning"], rows)}`;
   });
   return [WHERE_METRICS_ARE, ...sections].join("\n\n");
+}
+
+const CHOOSING = [
+  "A policy chooses among the replicas that are ready, that were not set aside after failures, and that have room: a replica",
+  "is given as many requests at once as its engine has slots, and one more so that it is never idle between two. An engine",
+  "that does not tell its slots is given any number.",
+  "",
+  "Where all are full, a request waits in the router: those of one key in the order in which they came, keys in turns. Its",
+  "client gets neither a status nor a header meanwhile, because both depend on the engine; it may leave at any time, and then",
+  "no engine hears of it. A full queue and a wait of two minutes are answered with 503 `server_is_overloaded` and `retry-after`.",
+  "",
+  "The first policy is the one in force unless another is chosen.",
+].join("\n");
+
+function policies(): string {
+  const sections = Object.entries(ROUTING_POLICIES).map(([name, { doc, params }], index) => {
+    const title = `## ${name}${index === 0 ? " (default)" : ""}\n\n${doc}`;
+    const rows = Object.entries(params.shape).map(([key, schema]) => [
+      code(key),
+      code(JSON.stringify((params.parse({}) as Readonly<Record<string, unknown>>)[key])),
+      schema.description ?? "",
+    ]);
+    return rows.length === 0 ? title : `${title}\n\n${markdownTable(["param", "default", "meaning"], rows)}`;
+  });
+  return [CHOOSING, ...sections].join("\n\n");
 }
 
 const LOST = [

@@ -51,7 +51,15 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     tls: options.tls,
   });
   const port = await server.listen(listen.host, listen.port);
-  const table = new TableClient({ transport, holder: server.fleet, keys: server.keys, routerId: randomUUID(), clock, random, logger });
+  const table = new TableClient({
+    transport,
+    holder: server.fleet,
+    keys: server.keys,
+    routerId: randomUUID(),
+    clock,
+    random,
+    logger,
+  });
   table.start();
   const scheme = options.tls === undefined ? "http" : "https";
   const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
