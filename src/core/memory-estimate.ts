@@ -18,7 +18,7 @@ export interface MemoryEstimate {
 }
 
 /** How good an estimate is: from the model's header, from the size of its files alone, or a guess without either. */
-export type EstimateBasis = "header" | "size" | "default";
+type EstimateBasis = "header" | "size" | "default";
 
 /** What a replica of a profile takes, wherever it may run. */
 export interface ModelNeeds {

@@ -6,7 +6,7 @@ import type { Remedy } from "./remedy.ts";
 import type { PlacementPolicy } from "./rules.ts";
 
 /** One rule's no, with what would make it a yes. */
-export interface Refusal {
+interface Refusal {
   /** The rule that said no. */
   readonly filter: string;
   readonly reason: string;

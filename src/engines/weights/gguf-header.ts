@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../core/result.ts";
 
 /** A scalar of the header; a list only of numbers, and only a short one: what tells layers apart. */
-export type GgufValue = number | boolean | string | readonly number[];
+type GgufValue = number | boolean | string | readonly number[];
 
 export interface GgufHeader {
   readonly version: number;
