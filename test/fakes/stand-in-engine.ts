@@ -8,7 +8,12 @@
  *   --ignore-term           does nothing at SIGTERM
  *   --hang-health           accepts a health request and never answers it
  *   --worker                starts a process in its group that ignores SIGTERM and outlives it
+ *   --disguised-worker      starts one that leaves its group and session, its environment and its name behind
  *   --print N               prints N bytes without a line end at its start
+ *   --flood                 fills its log as fast as it can
+ *   --hang-work             says that it has work, and nothing of it ever moves; its health is fine
+ *
+ * POST /eat makes it eat memory until it is stopped, POST /end/N ends it with that status.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -25,6 +30,9 @@ const { values: flags } = parseArgs({
     "hang-health": { type: "boolean", default: false },
     worker: { type: "boolean", default: false },
     print: { type: "string" },
+    "disguised-worker": { type: "boolean", default: false },
+    flood: { type: "boolean", default: false },
+    "hang-work": { type: "boolean", default: false },
   },
 });
 
@@ -40,24 +48,49 @@ if (flags.worker) {
   process.stdout.write(`stand-in: worker ${String(worker.pid)}\n`);
 }
 
+if (flags["disguised-worker"]) {
+  const script = 'trap "" TERM; while :; do sleep 1; done';
+  spawn("/usr/bin/setsid", ["/usr/bin/env", "-i", "/bin/sh", "-c", script, "VLLM::Worker_TP0"], { stdio: "ignore" });
+}
+if (flags.flood) {
+  const lines = `${"flood ".repeat(20)}\n`.repeat(8192);
+  setInterval(() => process.stdout.write(lines), 10);
+}
+
+/** Everything that was eaten stays. */
+const eaten: Buffer[] = [];
+const eat = (): void => {
+  setInterval(() => eaten.push(Buffer.alloc(8 * 1024 * 1024, 1)), 5);
+};
+
 const isLoading = (): boolean => flags["loading-until"] !== undefined && !existsSync(flags["loading-until"]);
+
+/** What it answers to whoever shows the key; by path. */
+const ANSWERS: Readonly<Record<string, () => unknown>> = {
+  "/work": () => (flags["hang-work"] ? { requests: 1, done: 7 } : { requests: 0, done: 0 }),
+  "/props": () => ({ slots: 3, context: 512 }),
+  "/env": () => process.env,
+  "/eat": () => {
+    eat();
+    return {};
+  },
+};
 
 createServer((request, response) => {
   const answer = (status: number, body: unknown): void => {
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   };
+  const path = request.url ?? "";
   if (isLoading()) {
     answer(503, { error: { code: 503, message: "Loading model" } });
-  } else if (request.url === "/health") {
+  } else if (path === "/health") {
     if (!flags["hang-health"]) answer(200, { status: "ok" });
   } else if (request.headers.authorization !== `Bearer ${process.env["STAND_IN_KEY"] ?? ""}`) {
     answer(401, { error: { code: 401, message: "Invalid API Key" } });
-  } else if (request.url === "/props") {
-    answer(200, { slots: 3, context: 512 });
-  } else if (request.url === "/env") {
-    answer(200, process.env);
+  } else if (path.startsWith("/end/")) {
+    process.exit(Number(path.slice("/end/".length)));
   } else {
-    answer(200, { text: "one token" });
+    answer(200, ANSWERS[path]?.() ?? { text: "one token" });
   }
 }).listen(Number(flags.port), flags.host, () => {
   process.stdout.write("stand-in: listening\n");

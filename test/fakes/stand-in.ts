@@ -25,8 +25,12 @@ export const standIn: Engine = {
   checkProof: (status, body) => (status === 200 ? ok(undefined) : { ok: false, error: `${String(status)} ${body}` }),
   capacityRequest: () => ({ method: "GET", path: "/props", body: undefined }),
   readCapacity: (body) => JSON.parse(body) as { slots: number; context: number },
+  work: {
+    request: () => ({ method: "GET", path: "/work", body: undefined }),
+    read: (body) => JSON.parse(body) as { requests: number; done: number },
+  },
   explainExit: ({ code, signal }, lastLines) => ({
-    reason: `it ended with ${signal ?? String(code)}: ${lastLines.at(-1) ?? "no output"}`,
+    reason: `it ended with ${signal ?? code?.toString() ?? "an unknown status"}: ${lastLines.at(-1) ?? "no output"}`,
     retry: code !== 2,
   }),
   readVersion: () => undefined,
