@@ -11,14 +11,14 @@ import { applyInformed } from "./informed-apply.ts";
 import type { AppliedProfile } from "./manifest-change.ts";
 import { needsOf } from "./model-needs.ts";
 
-export interface FieldChange {
+interface FieldChange {
   readonly path: string;
   /** JSON; "" when it is not there. */
   readonly before: string;
   readonly after: string;
 }
 
-export interface PlannedPlace {
+interface PlannedPlace {
   readonly node: string;
   readonly gpus: readonly string[];
   readonly fetches: boolean;
@@ -140,7 +140,7 @@ function sentencesOf(standing: Standing, places: readonly PlannedPlace[]): reado
 const replicasInWords = (n: number): string => (n === 1 ? "1 replica is" : `${String(n)} replicas are`);
 
 /** Key by key of the manifest; maps are looked into, lists are not. */
-export function fieldChanges(was: Profile, is: Profile): readonly FieldChange[] {
+function fieldChanges(was: Profile, is: Profile): readonly FieldChange[] {
   const read = (profile: Profile): unknown => JSON.parse(profileManifest(profile));
   return differences("", read(was), read(is));
 }

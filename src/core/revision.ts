@@ -2,7 +2,7 @@ import type { Millis } from "./ids.ts";
 import type { Profile } from "./profile.ts";
 
 /** Who brought the revision about: an operator's manifest, an operator's `rollout undo`, or the control plane itself. */
-export type RevisionOrigin = "apply" | "undo" | "rollback";
+type RevisionOrigin = "apply" | "undo" | "rollback";
 
 /** A form that a profile had: altering what makes a running engine the right one begins another. */
 export interface Revision {

@@ -39,6 +39,7 @@ export class Cluster {
   readonly routerPort: number;
   server: Running | undefined;
   agent: Running | undefined;
+  readonly #others: Running[] = [];
   #token: string | undefined;
 
   private constructor(dir: string, serverPort: number, routerPort: number) {
@@ -65,11 +66,15 @@ export class Cluster {
         "",
       ].join("\n"),
     );
+    await this.#writeAgentConfig("agent.yaml", ["node_id: node-a"]);
+  }
+
+  async #writeAgentConfig(name: string, lines: readonly string[]): Promise<void> {
     await writeFile(
-      join(this.dir, "agent.yaml"),
+      join(this.dir, name),
       [
         `server: "http://127.0.0.1:${String(this.serverPort)}"`,
-        "node_id: node-a",
+        ...lines,
         "heartbeat_interval: 1s",
         "reconnect_base: 200ms",
         "reconnect_max: 2s",
@@ -89,6 +94,17 @@ export class Cluster {
 
   startAgent(): void {
     this.agent = llmgw(["agent", "-c", join(this.dir, "agent.yaml"), "--data-dir", join(this.dir, "node")]);
+  }
+
+  /** One more node on this machine, with a data folder and ports of its own. */
+  async addNode(id: string, enginePorts: string): Promise<void> {
+    await this.#writeAgentConfig(`${id}.yaml`, [`node_id: ${id}`, `engine_ports: "${enginePorts}"`, 'peer_listen: ""']);
+    this.#others.push(llmgw(["agent", "-c", join(this.dir, `${id}.yaml`), "--data-dir", join(this.dir, id)]));
+    const joined = async (): Promise<boolean> => {
+      const { nodes = [] } = await this.admin<{ nodes?: readonly { readonly id: string }[] }>("ListNodes");
+      return nodes.some((node) => node.id === id);
+    };
+    await until(`${id} to join`, joined, this.#seen());
   }
 
   get adminUrl(): string {
@@ -158,11 +174,13 @@ export class Cluster {
       r.pid === undefined || r.pid === 0 ? [] : [r.pid],
     );
     await this.agent?.end();
+    for (const other of this.#others) await other.end();
     await this.server?.end();
     for (const pid of engines) {
       if (await isOurEngine(pid, this.dir)) process.kill(pid, "SIGKILL");
     }
-    await rm(this.dir, { recursive: true, force: true });
+    // An engine that is being killed may write its last line while its folder goes.
+    await rm(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
 

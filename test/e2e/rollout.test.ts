@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Cluster } from "./cluster.ts";
+import { until } from "./wait.ts";
+
+const STREAMS = 8;
+const TOKENS = 200;
+const PROFILE = {
+  name: "tiny",
+  model: { source: "tiny:" },
+  context: 8192,
+  args: ["-np", "4", "-t", "1"],
+  replicas: 2,
+  rollout: { drain: "60s" },
+};
+
+/** One stream to its end: "whole" when every token and a proper end came, else what came instead. */
+async function oneStream(url: string): Promise<string> {
+  const response = await fetch(`${url}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "tiny",
+      messages: [{ role: "user", content: "Hello" }],
+      max_tokens: TOKENS,
+      stream: true,
+      ignore_eos: true,
+      stream_options: { include_usage: true },
+    }),
+  });
+  const text = await response.text();
+  const isWhole = text.trimEnd().endsWith("data: [DONE]") && text.includes(`"completion_tokens":${String(TOKENS)}`);
+  return response.ok && isWhole ? "whole" : `${String(response.status)} ${text.slice(-300)}`;
+}
+
+interface Load {
+  readonly outcomes: Readonly<Record<string, number>>;
+}
+
+/** So many clients that begin the next stream when one has ended, for as long as the work takes. */
+async function underStreams(url: string, work: () => Promise<void>): Promise<Load> {
+  const outcomes: Record<string, number> = {};
+  let isOver = false;
+  const clients = Array.from({ length: STREAMS }, async () => {
+    while (!isOver) {
+      const outcome = await oneStream(url).catch(String);
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    }
+  });
+  await until("the first streams to end", () => (outcomes["whole"] ?? 0) >= STREAMS);
+  try {
+    await work();
+  } finally {
+    isOver = true;
+    await Promise.all(clients);
+  }
+  return { outcomes };
+}
+
+describe("changing what serves, under streams", () => {
+  let cluster: Cluster;
+
+  beforeAll(async () => {
+    cluster = await Cluster.start();
+    await cluster.addNode("node-b", "42000-42999");
+    await cluster.apply(PROFILE);
+    await until("two ready replicas", () => settledOn(2, []));
+  });
+
+  afterAll(async () => {
+    await cluster.stop();
+  });
+
+  /** All ready, so many, and none of those that were there before. */
+  async function settledOn(count: number, before: readonly string[]): Promise<boolean> {
+    const all = await cluster.replicas("tiny");
+    const failed = all.find(({ state }) => state === "failed");
+    if (failed !== undefined) throw new Error(`failed: ${failed.reason ?? ""}`);
+    return all.length === count && all.every(({ id, state }) => state === "ready" && !before.includes(id));
+  }
+
+  const idsOn = async (node?: string): Promise<readonly string[]> =>
+    (await cluster.replicas("tiny")).filter((one) => node === undefined || one.node === node).map(({ id }) => id);
+
+  async function streamsCut(): Promise<number> {
+    const metrics = await (await fetch(`${cluster.adminUrl}/metrics`)).text();
+    // Without it a missing counter would pass for one that is 0.
+    expect(metrics).toContain("# TYPE llmgw_router_streams_cut_total counter");
+    const lines = metrics.split("\n").filter((line) => line.startsWith("llmgw_router_streams_cut_total"));
+    return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+  }
+
+  test("a rolling update cuts no stream", async () => {
+    const before = await idsOn();
+    const { outcomes } = await underStreams(cluster.baseUrl, async () => {
+      await cluster.apply({ ...PROFILE, context: 4096 });
+      await until("two new replicas", () => settledOn(2, before), { timeoutMs: 100_000 });
+    });
+    expect(Object.keys(outcomes)).toEqual(["whole"]);
+    expect(await streamsCut()).toBe(0);
+  });
+
+  test("the drain of a node cuts no stream, and leaves nothing there", async () => {
+    // Where the update has put them is the scheduler's choice.
+    const drained = (await cluster.replicas("tiny"))[0]?.node ?? "";
+    const before = await idsOn(drained);
+    expect(before).not.toEqual([]);
+    const { outcomes } = await underStreams(cluster.baseUrl, async () => {
+      await cluster.admin("Drain", { node: drained });
+      await until("all replicas on the other node", () => settledOn(2, before), { timeoutMs: 100_000 });
+    });
+    expect(Object.keys(outcomes)).toEqual(["whole"]);
+    expect(await streamsCut()).toBe(0);
+    expect(await idsOn(drained)).toEqual([]);
+  });
+});
