@@ -30,25 +30,34 @@ export async function requireConfig<C>(call: Call, kind: ConfigKind<C>): Promise
   throw new LlmgwError("BAD_CONFIG", `the configuration cannot be used:\n${loaded.error}`);
 }
 
-/** Re-reads the file after SIGHUP and logs what it would take to put it in force. */
-export async function logReload<C>(
-  call: Call,
-  kind: ConfigKind<C>,
-  running: { readonly config: C; readonly logger: Logger },
-): Promise<void> {
-  const { config, logger } = running;
+interface RunningConfig<C> {
+  readonly inForce: C;
+  readonly logger: Logger;
+  /** Puts in force what can be while the role runs; returns what is in force then. */
+  readonly take: (next: C) => C;
+}
+
+/** Re-reads the file after SIGHUP, logs what it changes and what needs a restart, and returns what is in force. */
+export async function reloadConfig<C>(call: Call, kind: ConfigKind<C>, running: RunningConfig<C>): Promise<C> {
+  const { inForce, logger, take } = running;
   const loaded = await loadConfig(call, kind);
   if (!loaded.ok) {
     logger.error(`SIGHUP: the new configuration cannot be used, the old one stays in force:\n${loaded.error}`);
-    return;
+    return inForce;
   }
-  const changed = changedKeys(kind.render(config), kind.render(loaded.value));
-  if (changed.length === 0) logger.info("SIGHUP: the configuration has been read again and is the one in force");
-  else
+  const taken = take(loaded.value);
+  const [before, now, wanted] = [inForce, taken, loaded.value].map(kind.render) as [string, string, string];
+  const done = changedKeys(before, now);
+  const waiting = changedKeys(now, wanted);
+  if (done.length > 0) logger.info({ keys: done }, `SIGHUP: in force from now on: ${done.join(", ")}`);
+  if (waiting.length > 0)
     logger.warn(
-      { keys: changed },
-      `SIGHUP: the configuration has changed; a restart is needed for: ${changed.join(", ")}`,
+      { keys: waiting },
+      `SIGHUP: the configuration has changed; a restart is needed for: ${waiting.join(", ")}`,
     );
+  if (done.length + waiting.length === 0)
+    logger.info("SIGHUP: the configuration has been read again and is the one in force");
+  return taken;
 }
 
 /** Top-level keys whose blocks differ in two configurations as they are rendered: one key a block, nothing indented less. */

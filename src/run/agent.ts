@@ -22,6 +22,8 @@ import {
 export interface RunningAgent {
   /** Reads the certificates again. */
   reload(): void;
+  /** The node carries these labels from now on. */
+  relabel(labels: AgentOptions["config"]["labels"]): void;
   /** Engines that are kept serve on, and the next agent on the same folder takes them over. */
   stop(how: "keep-engines" | "stop-engines"): Promise<void>;
   /** Resolves after a stop; rejects when the agent cannot go on. */
@@ -79,8 +81,9 @@ async function startUnlocked(
     watching.abort();
   });
   const sources = inventorySources(options, suppliers);
+  const worn = { labels: sources.labels };
   const watch = await watchInventory({
-    gather: () => gatherInventory(sources),
+    gather: () => gatherInventory({ ...sources, ...worn }),
     onChange: () => wiring.link?.changed(),
     ...{ clock: systemClock, logger, signal: watching.signal },
   });
@@ -94,6 +97,10 @@ async function startUnlocked(
   return {
     done: running,
     reload: () => void tls?.reload(),
+    relabel(labels) {
+      worn.labels = labels;
+      watch.refresh();
+    },
     async stop(how) {
       link.leave();
       await running;
