@@ -44,6 +44,10 @@ export const agent: CommandSpec = {
           reload: () => {
             role.reload();
           },
+          take: ({ labels }, inForce) => {
+            role.relabel(labels);
+            return { ...inForce, labels };
+          },
         };
       },
     });
