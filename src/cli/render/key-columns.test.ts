@@ -30,9 +30,8 @@ test("keys: who, for what, how much, until when", () => {
       createdAt: timestampFromMs(NOW - 7_200_000),
     }),
   ];
-  expect(
-    `\n${table(keyColumns({ now: millis(NOW), colours }), keys, { width: undefined, colours })}`,
-  ).toMatchInlineSnapshot(`
+  expect(`\n${table(keyColumns({ now: millis(NOW), colours }), keys, { width: undefined, colours })}`)
+    .toMatchInlineSnapshot(`
     "
     NAME  KEY               STATE    MODELS  LIMITS PER ROUTER                               EXPIRES  AGE
     app   sk-llmgw-abcdef…  active   m,n     60 requests/min, 4 at once, 2000000 tokens/day  in 90d   60m
