@@ -36,6 +36,9 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   "www-authenticate",
 ]);
 
+/** Set for every stream: an engine that sets them too would have them there twice. */
+const OF_STREAMS: ReadonlySet<string> = new Set(["cache-control", "x-accel-buffering"]);
+
 /** Headers of an engine that no client of the router should act on. */
 const KEPT_BACK_PREFIXES = ["access-control-", "x-llmgw-"] as const;
 
@@ -48,7 +51,7 @@ export function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStre
   for (let index = 0; index < head.headers.length; index += 2) {
     const name = head.headers[index] ?? "";
     const value = head.headers[index + 1] ?? "";
-    if (isKeptBack(name) || (isStream && name === "cache-control") || betrays(value, replica)) continue;
+    if (isKeptBack(name) || (isStream && OF_STREAMS.has(name)) || betrays(value, replica)) continue;
     out.push(name, value);
   }
   if (isStream) out.push("cache-control", "no-cache, no-transform", "x-accel-buffering", "no");
