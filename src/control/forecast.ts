@@ -66,7 +66,7 @@ function counting(): Gathered["mint"] {
   let made = 0;
   return (profile) => {
     made += 1;
-    return { id: replicaId(`${profile}-new-${String(made).padStart(4, "0")}`), apiKey: "" };
+    return { id: replicaId(`${profile}-new-${String(made).padStart(4, "0")}`), apiKey: "none" };
   };
 }
 

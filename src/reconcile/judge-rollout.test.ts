@@ -9,7 +9,7 @@ const other = profile("p", { args: ["--old"] });
 const is = (id: string, state: ReplicaState, since = 0): Replica => replica(id, spec, state, { since: millis(since) });
 const starting: ReplicaState = { kind: "starting", note: "" };
 const preparing: ReplicaState = { kind: "preparing", progress: undefined };
-const failed: ReplicaState = { kind: "failed", reason: "it said no", lastLines: [] };
+const failed: ReplicaState = { kind: "failed", reason: "it said no to key-of-b", lastLines: [] };
 const full: ReplicaState = {
   kind: "pending",
   rejections: [{ node: nodeId("n1"), filter: "memory", reason: "has no room" }],
@@ -28,7 +28,7 @@ test.each<{ name: string; replicas: readonly Replica[]; now: number; want: objec
     name: "one failed",
     replicas: [is("a", ready), is("b", failed)],
     now: 0,
-    want: { kind: "broken", why: "b failed: it said no" },
+    want: { kind: "broken", why: "b failed: it said no to [its key]" },
   },
   { name: "an old one failed", replicas: [replica("o", other, failed)], now: 0, want: { kind: "underway" } },
   { name: "in time", replicas: [is("a", starting, 1000)], now: 60_999, want: { kind: "underway" } },

@@ -27,10 +27,13 @@ export function judgeRollout(profile: Profile, replicas: readonly Replica[], now
   return { kind: "underway" };
 }
 
-function faultOf({ id, state, since }: Replica, { startTimeout }: Profile, now: Millis): string | undefined {
-  if (state.kind === "failed") return `${id} failed: ${state.reason}`;
+function faultOf({ id, state, since, apiKey }: Replica, { startTimeout }: Profile, now: Millis): string | undefined {
+  if (state.kind === "failed") return `${id} failed: ${withoutKey(state.reason, apiKey)}`;
   if (!SHORT.includes(state.kind) || now - since < startTimeout) return undefined;
   const [no] = state.kind === "pending" ? state.rejections : [];
   const because = no === undefined ? "" : ` (${no.node}: ${no.reason})`;
   return `${id} has been ${state.kind} for ${formatDuration(millis(now - since))}${because}`;
 }
+
+/** An engine's own words may hold its key. */
+const withoutKey = (text: string, key: string): string => (key === "" ? text : text.replaceAll(key, "[its key]"));

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cluster } from "./cluster.ts";
+import { finished } from "./process.ts";
 import { until } from "./wait.ts";
 
 const STREAMS = 8;
@@ -88,6 +89,27 @@ describe("changing what serves, under streams", () => {
     const lines = metrics.split("\n").filter((line) => line.startsWith("llmgw_router_streams_cut_total"));
     return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   }
+
+  test("diff and plan end with 0, 1 or 2, and change nothing", async () => {
+    const env = cluster.ctlEnv;
+    const told = async (verb: readonly string[], profile: object): Promise<{ code: number; stdout: string }> =>
+      finished(["ctl", ...verb, "-f", "-"], { env, input: JSON.stringify({ kind: "Profile", ...profile }) });
+    const before = await idsOn();
+    const same = await told(["diff"], PROFILE);
+    const other = await told(["diff"], { ...PROFILE, context: 4096 });
+    const plan = await told(["apply", "--plan"], { ...PROFILE, context: 4096 });
+    const wrong = await told(["diff"], { ...PROFILE, model: {} });
+    expect([same.code, other.code, plan.code, wrong.code]).toEqual([0, 1, 1, 2]);
+    expect(same.stdout).toBe("");
+    expect(other.stdout).toBe("~ profile/tiny\n  - context: 8192\n  + context: 4096\n");
+    expect(plan.stdout).toContain("2 replicas are replaced: each new one is ready before an old one goes");
+    const away = await finished(["ctl", "diff", "-f", "-"], {
+      env: { ...env, LLMGW_SERVER: "http://127.0.0.1:1" },
+      input: JSON.stringify({ kind: "Profile", ...PROFILE }),
+    });
+    expect(away.code).toBe(2);
+    expect(await idsOn()).toEqual(before);
+  });
 
   test("a rolling update cuts no stream", async () => {
     const before = await idsOn();
