@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { err, ok, type Result } from "../core/result.ts";
+import { ROUTING_POLICY_NAMES } from "../routing/policies.ts";
 import { listen, listenOrOff, parseWebAddress, webAddress } from "./addresses.ts";
 import { duration, flag, integer, type Leaf, leaf, number, oneOf, path, setting, show, text } from "./fields.ts";
 
@@ -89,6 +90,30 @@ const router = z.strictObject({
     oneOf(["keys", "none"]).optional(),
     "Whether clients must show a key.",
     "none on a loopback address, keys on any other",
+  ),
+  policy: setting(
+    oneOf(ROUTING_POLICY_NAMES).prefault("prefix-affinity"),
+    "Which replica gets a request; docs/reference/policies.md says what each does.",
+  ),
+  queue: setting(
+    z
+      .strictObject({
+        length: setting(
+          integer({ min: 0, max: 1_000_000 }).prefault(1_024),
+          "Requests for one profile that may wait while all its replicas are full; the next one is refused with 503.",
+        ),
+        wait: setting(duration({ min: 1 }).prefault("2m"), "The longest that a request waits there."),
+        headroom: setting(
+          integer({ min: 0, max: 1_024 }).prefault(1),
+          "Requests that a replica is given beyond its engine's slots, so that it is never idle between two.",
+        ),
+      })
+      .prefault({}),
+    "Waiting for a replica.",
+  ),
+  count_streams: setting(
+    flag().prefault(true),
+    "Whether engines are asked for the counts of every stream. A client that did not ask for them does not see them.",
   ),
 });
 

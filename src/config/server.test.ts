@@ -19,7 +19,13 @@ function problems(text: string): string {
 
 const DEFAULTS = {
   listen: { host: "0.0.0.0", port: 7443 },
-  router: { listen: { host: "0.0.0.0", port: 8080 }, auth: "keys" },
+  router: {
+    listen: { host: "0.0.0.0", port: 8080 },
+    auth: "keys",
+    policy: "prefix-affinity",
+    queue: { length: 1_024, wait: 120_000, headroom: 1 },
+    count_streams: true,
+  },
   engines: {},
   weights: { concurrency: 4, peers: true },
   nodes: { unreachable_after: 15_000, lost_after: 300_000, brake: 0.5 },
@@ -35,6 +41,9 @@ router:
   listen: ""
   tls: { cert: /etc/llmgw/r.pem, key: /etc/llmgw/r-key.pem }
   auth: none
+  policy: least-work
+  queue: { length: 10, wait: 5s, headroom: 0 }
+  count_streams: false
 engines:
   llama.cpp: { version: b12000, source: "https://mirror.example/llama/" }
   vllm: { version: 0.33.0, source: pypi }
@@ -61,7 +70,14 @@ describe("server.yaml", () => {
       tls: { ca: "/etc/llmgw/ca.pem", cert: "/etc/llmgw/cp.pem", key: "/etc/llmgw/cp-key.pem" },
       store: { kind: "sqlite", path: "/srv/server.db" },
       public_url: "https://llmgw.example:7443",
-      router: { listen: undefined, tls: { cert: "/etc/llmgw/r.pem", key: "/etc/llmgw/r-key.pem" }, auth: "none" },
+      router: {
+        listen: undefined,
+        tls: { cert: "/etc/llmgw/r.pem", key: "/etc/llmgw/r-key.pem" },
+        auth: "none",
+        policy: "least-work",
+        queue: { length: 10, wait: 5_000, headroom: 0 },
+        count_streams: false,
+      },
       engines: {
         "llama.cpp": { version: "b12000", source: "https://mirror.example/llama" },
         vllm: { version: "0.33.0", source: "pypi" },
@@ -123,6 +139,7 @@ describe("server.yaml", () => {
     ["engines: { vllm: { source: pypi } }\n", "engines.vllm.version is missing"],
     ["engines: { ollama: { version: 1 } }\n", "engines.ollama is not a known key"],
     ["router: { auth: key }\n", 'router.auth must be one of keys, none, but is "key"; did you mean keys?'],
+    ["router: { policy: least-wrok }\n", "did you mean least-work?"],
     ["weights: { concurrency: 0 }\n", "weights.concurrency must be a whole number from 1 to 64, but is 0"],
     ["listen: ''\n", "listen must be an address with a port"],
     ['listen: "::1:8000"\n', "listen must be an address with a port"],

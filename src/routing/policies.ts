@@ -12,3 +12,5 @@ export const ROUTING_POLICIES = {
 } as const;
 
 export type RoutingPolicyName = keyof typeof ROUTING_POLICIES;
+
+export const ROUTING_POLICY_NAMES = Object.keys(ROUTING_POLICIES) as readonly RoutingPolicyName[];

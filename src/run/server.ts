@@ -194,7 +194,7 @@ async function openRouter(
   { config, logger, clock }: ServerOptions,
   transport: Transport,
 ): Promise<RunningRouter | undefined> {
-  const { listen: address, tls, auth } = config.router;
+  const { listen: address, tls, auth, policy, queue, count_streams: asksUsage } = config.router;
   if (address === undefined) return undefined;
   const material = tls === undefined ? {} : { tls: readTlsPair(tls, "router.tls") };
   try {
@@ -203,6 +203,9 @@ async function openRouter(
       transport,
       logger,
       auth,
+      policy,
+      asksUsage,
+      limits: { queueLength: queue.length, queueWait: queue.wait, headroom: queue.headroom },
       ...material,
       ...(clock === undefined ? {} : { clock }),
     });
