@@ -4,7 +4,7 @@ import { LOG_LIMIT } from "./log-limit.ts";
 import type { NodeContext } from "./node-context.ts";
 
 /** What is the same on every node; a test may choose otherwise. */
-export type Defaulted = "cgroupHomes" | "hangPolicy" | "logLimit" | "gpuHolders";
+export type Defaulted = "cgroupHomes" | "hangPolicy" | "logLimit";
 
 export function nodeDefaults(): Pick<NodeContext, Defaulted> {
   let homes: Promise<readonly string[]> | undefined;
@@ -12,6 +12,5 @@ export function nodeDefaults(): Pick<NodeContext, Defaulted> {
     cgroupHomes: () => (homes ??= findCgroupHomes()),
     hangPolicy: HANG_POLICY,
     logLimit: LOG_LIMIT,
-    gpuHolders: () => Promise.resolve([]),
   };
 }

@@ -1,11 +1,15 @@
 import { type AgentConfig, parseAgentConfig, renderAgentConfig } from "../config/agent.ts";
+import { LlmgwError } from "../core/errors.ts";
 import { nodeId } from "../core/ids.ts";
 import { readHostFacts } from "../platform/host.ts";
-import { type AgentPaths, pathsFor } from "../run/paths.ts";
+import { notifyService } from "../platform/sd-notify.ts";
+import type { AgentPaths } from "../run/paths.ts";
+import { agentPaths } from "./agent-paths.ts";
 import type { Call, CommandSpec } from "./command.ts";
+import { installService } from "./install-service.ts";
 import { CHECK, CONFIG, DATA_DIR } from "./options.ts";
-import { placeOf } from "./place.ts";
 import { runRole } from "./role.ts";
+import { stopEngines } from "./stop-engines.ts";
 
 export const agent: CommandSpec = {
   name: "agent",
@@ -23,7 +27,9 @@ export const agent: CommandSpec = {
       doc: "what would be in force? exit code 2 and every problem if the file is wrong",
     },
   ],
+  commands: [installService, stopEngines],
   run: async (call) => {
+    requireConfigOption(call);
     const { hostname: name } = await readHostFacts();
     return runRole(call, {
       kind: { parse: parseAgentConfig, render: renderAgentConfig },
@@ -38,8 +44,12 @@ export const agent: CommandSpec = {
           logger,
           env: call.io.env,
         });
+        await notifyService("READY=1", call.io.env);
         return {
-          stop: () => role.stop("keep-engines"),
+          stop: async () => {
+            await notifyService("STOPPING=1", call.io.env);
+            await role.stop("keep-engines");
+          },
           done: role.done,
           reload: () => {
             role.reload();
@@ -54,16 +64,13 @@ export const agent: CommandSpec = {
   },
 };
 
-/** --data-dir is the promise that nothing is written elsewhere, so it wins over the file. */
-function agentPaths(call: Call, config: AgentConfig): AgentPaths {
-  const place = placeOf(call);
-  const { agent: usual } = pathsFor(place);
-  if (place.dataDir !== undefined) return usual;
-  return {
-    workDir: config.supervisor.work_dir ?? usual.workDir,
-    weightsDir: usual.weightsDir,
-    enginesDir: config.engines_dir ?? usual.enginesDir,
-  };
+/** The parser cannot ask for it: the commands below take it too, and it may stand behind their names. */
+function requireConfigOption({ flags }: Call): void {
+  if (flags.text("config") !== undefined) return;
+  throw new LlmgwError(
+    "BAD_REQUEST",
+    "Required option '-c, --config <file>' not specified (llmgw agent --help explains it)",
+  );
 }
 
 const withPlaces = (config: AgentConfig, paths: AgentPaths, name: string): AgentConfig => ({

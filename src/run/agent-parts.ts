@@ -8,6 +8,7 @@ import { createGpuReader } from "../agent/discovery/gpus.ts";
 import { lastKnownIn } from "../agent/discovery/last-known.ts";
 import type { FoundEngines, InventorySources } from "../agent/discovery/inventory.ts";
 import type { InventoryWatch } from "../agent/discovery/watch.ts";
+import { createGpuHolders } from "../agent/gpu-holders.ts";
 import { createEngineProvider, type EngineProvider } from "../agent/install/provider.ts";
 import { createMetrics } from "../agent/metrics.ts";
 import { serveMetrics } from "../agent/metrics-server.ts";
@@ -113,6 +114,7 @@ export async function nodeReplicas(options: AgentOptions, wiring: Wiring, suppli
       stopTimeout: supervisor.stop_timeout,
       healthInterval: supervisor.health_interval,
       logLines: supervisor.log_lines,
+      gpuHolders: createGpuHolders({ tool: config.discovery.nvidia_smi, env: options.env }),
     },
     () => wiring.link?.changed(),
   );

@@ -118,6 +118,7 @@ export async function agent(over: Partial<NodeContext> = {}): Promise<Replicas> 
       stopTimeout: millis(5000),
       healthInterval: millis(100),
       logLines: 20,
+      gpuHolders: () => Promise.resolve([]),
       ...over,
     },
     () => undefined,

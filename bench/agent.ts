@@ -1,0 +1,141 @@
+// npm run bench:agent [-- --json] [--seconds N]
+// What an agent costs a node: its memory and processor time at rest with 4 engines, and how long it takes to find 16 again.
+// The engines are stand-ins that compute nothing: what is measured is the agent. No control plane is there to be reached.
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { serialiseLaunchRecord } from "../src/agent/launch-record.ts";
+import { millis, profileName, replicaId } from "../src/core/ids.ts";
+import { lookAtProcess, readBootId } from "../src/platform/proc.ts";
+import { spawnDetached } from "../src/platform/process.ts";
+import { llmgw, type Running } from "../test/e2e/process.ts";
+import { until } from "../test/e2e/wait.ts";
+
+const { values: flags } = parseArgs({
+  options: { json: { type: "boolean", default: false }, seconds: { type: "string", default: "20" } },
+});
+const TICKS_PER_SECOND = 100;
+const bootId = (await readBootId()) ?? "";
+const dir = await mkdtemp(join(tmpdir(), "llmgw-bench-agent-"));
+const keepers: number[] = [];
+
+/** A process that an agent takes for a ready engine of its own: started as an agent starts one, and written down. */
+async function standIn(n: number): Promise<void> {
+  const folder = join(dir, "node", "agent", "replicas", `bench-${String(n)}`);
+  const launchId = `bench-${String(n)}-${String(process.pid)}`;
+  const spawned = await spawnDetached({
+    argv: ["/bin/sh", "-c", "exec sleep 600"],
+    env: { PATH: "/usr/bin:/bin", LLMGW_LAUNCH_ID: launchId },
+    cwd: dir,
+    logPath: join(folder, "engine.log"),
+    statusPath: join(folder, "exit-status"),
+  });
+  if (!spawned.ok) throw new Error(spawned.error);
+  const { pid, keeper } = spawned.value;
+  keepers.push(keeper);
+  const record = serialiseLaunchRecord({
+    ...{ launchId, bootId, process: await refOf(pid), keeper: await refOf(keeper), cgroups: [] },
+    hashes: { argv: "", env: "" },
+    replica: {
+      ...{ id: replicaId(`bench-${String(n)}`), profile: profileName("bench"), specHash: "h", serves: ["bench"] },
+      ...{
+        engine: "llama.cpp",
+        model: { source: "tiny:", files: [], sha256: {} },
+        context: undefined,
+        args: [],
+        env: {},
+      },
+      ...{ gpus: [], apiKey: "sk-bench", startTimeout: millis(60_000), generation: 1 },
+    },
+    endpoint: { host: "127.0.0.1", port: 41_000 + n },
+    probeHost: "127.0.0.1",
+    engine: { name: "llama.cpp", version: "bench" },
+    ...{ capacity: { slots: 1, context: 512 }, launches: 1, logOffset: 0, startedAt: millis(Date.now()) },
+  });
+  await writeFile(join(folder, "launch.json"), record, { mode: 0o600 });
+}
+
+async function refOf(pid: number) {
+  const look = await lookAtProcess(pid);
+  return { pid, startTicks: look.kind === "there" ? look.stat.startTicks : 0 };
+}
+
+/** Starts an agent and waits until it has said of each engine that it took it over. */
+async function startAgent(engines: number): Promise<{ readonly agent: Running; readonly adoptedWithinMs: number }> {
+  const agent = llmgw([
+    "agent",
+    "-c",
+    join(dir, "agent.yaml"),
+    "--data-dir",
+    join(dir, "node"),
+    "--log-format",
+    "json",
+  ]);
+  const times = () =>
+    agent
+      .output()
+      .split("\n")
+      .filter((line) => line.includes("adopted the engine"))
+      .map((line) => Date.parse((JSON.parse(line) as { time: string }).time));
+  await until("the engines", () => times().length >= engines, { seen: () => agent.output() });
+  const start = await lookAtProcess(agent.pid);
+  const uptime = Number((await readFile("/proc/uptime", "utf8")).split(" ")[0]);
+  const ticks = start.kind === "there" ? start.stat.startTicks : 0;
+  const startedAt = Date.now() - (uptime - ticks / TICKS_PER_SECOND) * 1000;
+  return { agent, adoptedWithinMs: Math.max(...times()) - startedAt };
+}
+
+async function usageOf(pid: number): Promise<{ readonly rss: number; readonly cpuMs: number }> {
+  const status = await readFile(`/proc/${String(pid)}/status`, "utf8");
+  const fields = (await readFile(`/proc/${String(pid)}/stat`, "utf8")).split(") ").at(-1)?.split(" ") ?? [];
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  return {
+    rss: Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024,
+    cpuMs: (ticks * 1000) / TICKS_PER_SECOND,
+  };
+}
+
+async function endEngines(): Promise<void> {
+  for (const keeper of keepers.splice(0)) process.kill(-keeper, "SIGKILL");
+  await rm(join(dir, "node"), { recursive: true, force: true });
+}
+
+async function rest(seconds: number) {
+  for (let n = 0; n < 4; n++) await standIn(n);
+  const { agent } = await startAgent(4);
+  // What it does at its start is no rest.
+  await new Promise((resolve) => setTimeout(resolve, 10_000));
+  const before = await usageOf(agent.pid);
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  const after = await usageOf(agent.pid);
+  await agent.end();
+  await endEngines();
+  const share = (after.cpuMs - before.cpuMs) / (seconds * 1000);
+  return { rssBytes: after.rss, coreShare: share, cpuSecondsPerHour: share * 3600 };
+}
+
+async function adoption() {
+  for (let n = 0; n < 16; n++) await standIn(n);
+  const { agent, adoptedWithinMs } = await startAgent(16);
+  await agent.end();
+  await endEngines();
+  return { engines: 16, sinceProcessStartMs: adoptedWithinMs };
+}
+
+try {
+  await writeFile(join(dir, "agent.yaml"), 'server: "http://127.0.0.1:9"\nnode_id: bench\nmetrics_listen: ""\n');
+  const result = { rest: await rest(Number(flags.seconds)), adoption: await adoption() };
+  const { rest: quiet, adoption: found } = result;
+  console.log(`at rest, 4 engines: memory  ${(quiet.rssBytes / 1024 / 1024).toFixed(1)} MiB  (target 90)`);
+  console.log(
+    `                    CPU     ${quiet.cpuSecondsPerHour.toFixed(1)} s an hour, ${(quiet.coreShare * 100).toFixed(2)} % of a core  (target 0.5)`,
+  );
+  console.log(
+    `16 engines taken over       ${found.sinceProcessStartMs.toFixed(0)} ms after the process began  (target 1000)`,
+  );
+  if (flags.json) console.log(JSON.stringify(result));
+} finally {
+  await endEngines();
+  await rm(dir, { recursive: true, force: true });
+}
