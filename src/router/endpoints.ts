@@ -1,7 +1,7 @@
 import type { ErrorShape } from "./error-body.ts";
 
 /** What a request asks of an engine. */
-export type EngineWork =
+type EngineWork =
   /** Answers to a prompt, whose beginning it may have in its cache. */
   | "generate"
   /** Numbers, from texts that it reads once. */
