@@ -24,7 +24,7 @@ export interface Ask {
   readonly withContext: (tokens: number) => Ask;
 }
 
-export interface GpuAsk {
+interface GpuAsk {
   /** Ways to split it over GPUs, the fewest first: any will do. */
   readonly choices: readonly [GpuShare, ...GpuShare[]];
   /** False: the CPU will do when there are no GPUs free. */

@@ -19,7 +19,7 @@ export function llmgw(args: readonly string[], env: Readonly<Record<string, stri
   return run([LAUNCHER, ...args], env);
 }
 
-export function run(argv: readonly [string, ...string[]], env: Readonly<Record<string, string>> = {}): Running {
+function run(argv: readonly [string, ...string[]], env: Readonly<Record<string, string>> = {}): Running {
   const [program, ...args] = argv;
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
   const chunks: string[] = [];
