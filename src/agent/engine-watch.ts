@@ -1,13 +1,14 @@
 import { type Millis, millis } from "../core/ids.ts";
 import type { Engine, ExitReport } from "../engines/engine.ts";
 import { type Clock, pause } from "../platform/clock.ts";
+import { portOwner } from "../platform/port-owner.ts";
 import { readExitStatus } from "../platform/process.ts";
 import { isSameProcess, type LaunchRecord } from "../reconcile/adopt.ts";
 import { freshMemory, type HangPolicy, judgeWork, type WorkVerdict } from "../reconcile/hang.ts";
 import type { Capacity, ProcessRef } from "../reconcile/supervision.ts";
 import { healthNote, lookAtWork, prove, tryWork } from "./engine-probe.ts";
 import { waitForLeftovers } from "./leftovers.ts";
-import { lookAtLaunch } from "./launch-processes.ts";
+import { livingProcesses, lookAtLaunch } from "./launch-processes.ts";
 
 /** What is done with an engine at present. */
 type WatchPhase = "starting" | "ready" | "stopping";
@@ -125,10 +126,18 @@ async function askHealth(target: WatchTarget, events: WatchEvents, signal: Abort
     if (!signal.aborted) events.health(note === undefined);
     return;
   }
-  const proof = note ?? (await prove(target, signal));
+  const proof = note ?? (await strangerNote(target)) ?? (await prove(target, signal));
   if (signal.aborted) return;
   if (typeof proof === "string") events.notYet(proof);
   else events.proven(proof);
+}
+
+/** B22: what answers may be a stranger on the engine's port, whom the proof must not come from. */
+async function strangerNote({ record }: WatchTarget): Promise<string | undefined> {
+  const { port } = record.endpoint;
+  const pids = (await livingProcesses(record)).map(({ pid }) => pid);
+  const owner = await portOwner(port, pids);
+  return owner === "others" ? `port ${String(port)} is held by another program` : undefined;
 }
 
 /** Whether the work of a ready engine gets on, whatever its health page says. */
