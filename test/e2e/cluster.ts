@@ -1,8 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
+import { isErrno } from "../../src/platform/files.ts";
 import { llmgw, type Running } from "./process.ts";
 import { until } from "./wait.ts";
 
@@ -168,24 +169,31 @@ export class Cluster {
     return /(?:^|\0)LLAMA_API_KEY=([^\0]*)/.exec(environ)?.[1] ?? "";
   }
 
-  /** Ends everything that this cluster started, engines too, and fails if something is left. */
+  /** Ends everything that this cluster started, engines too. */
   async stop(): Promise<void> {
-    const engines = (await this.replicas().catch(() => [])).flatMap((r) =>
-      r.pid === undefined || r.pid === 0 ? [] : [r.pid],
-    );
     await this.agent?.end();
     for (const other of this.#others) await other.end();
     await this.server?.end();
-    for (const pid of engines) {
-      if (await isOurEngine(pid, this.dir)) process.kill(pid, "SIGKILL");
-    }
+    for (const pid of await processesOf(this.dir)) killIfThere(pid);
     // An engine that is being killed may write its last line while its folder goes.
     await rm(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
 
-/** A pid alone is no proof: only a process whose environment names this cluster's folder is ended. */
-async function isOurEngine(pid: number, dir: string): Promise<boolean> {
-  const environ = await readFile(`/proc/${String(pid)}/environ`, "utf8").catch(() => "");
-  return environ.includes(dir);
+/** Engines outlive their agent on purpose. A pid alone is no proof: only a process whose environment names the folder counts. */
+async function processesOf(dir: string): Promise<readonly number[]> {
+  const pids = (await readdir("/proc")).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
+  const environs = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${String(pid)}/environ`, "utf8").catch(() => "")),
+  );
+  return pids.filter((_pid, index) => environs[index]?.includes(dir));
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    // It may end between the look and the kill.
+    if (!isErrno(error, "ESRCH")) throw error;
+  }
 }
