@@ -51,6 +51,17 @@ interface RangeServer {
   atByte(count: number, callback: () => void): void;
 }
 
+/** Resolves when more can be written, or nobody reads any more. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
+  });
+}
+
 async function startRangeServer(content: Buffer): Promise<RangeServer> {
   const sent = new Uint16Array(content.length);
   const cut = new Uint16Array(content.length);
@@ -71,7 +82,7 @@ async function startRangeServer(content: Buffer): Promise<RangeServer> {
   const send = async (response: ServerResponse, start: number, end: number): Promise<void> => {
     for (let at = start; at < end && !response.destroyed; at += CHUNK) {
       const chunk = content.subarray(at, Math.min(end, at + CHUNK));
-      if (!response.write(chunk)) await Promise.race([once(response, "drain"), once(response, "close")]);
+      if (!response.write(chunk)) await drained(response);
       for (let i = at; i < at + chunk.length; i += 1) sent[i] = (sent[i] ?? 0) + 1;
       total += chunk.length;
       if (total < trap.count) continue;
