@@ -18,7 +18,7 @@ export function adminGate({
       const certificate = certificateProblem(door, values.get(PEER));
       if (certificate === undefined) return;
       throw new ConnectError(
-        `the admin token is missing: --token, LLMGW_TOKEN or \`llmgw ctl login\`${certificate}`,
+        `the admin token is missing: give --token, --token-file or LLMGW_TOKEN${certificate}`,
         Code.Unauthenticated,
       );
     }

@@ -7,8 +7,18 @@ import { isErrno } from "../../src/platform/files.ts";
 import { llmgw, type Running } from "./process.ts";
 import { until } from "./wait.ts";
 
-/** A port that was free a moment ago. */
-export function freePort(): Promise<number> {
+/** The default of `engine_ports`: agents hand these to engines, and refuse to use one of them for anything else. */
+const isEnginePort = (port: number): boolean => port >= 41_000 && port <= 41_999;
+
+/** A port that was free a moment ago, and that no agent gives to an engine. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = await anyFreePort();
+    if (!isEnginePort(port)) return port;
+  }
+}
+
+function anyFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", reject);
