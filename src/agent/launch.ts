@@ -7,7 +7,7 @@ import { err, ok, type Result } from "../core/result.ts";
 import { joinCgroup } from "../platform/cgroup.ts";
 import { lookAtProcess } from "../platform/proc.ts";
 import { spawnDetached } from "../platform/process.ts";
-import { makeFolder } from "../platform/subfolders.ts";
+import { makePrivateFolder } from "../platform/subfolders.ts";
 import { logSize, setAsideIfLarge } from "../platform/text-log.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { AttemptEnd, ProcessRef } from "../reconcile/supervision.ts";
@@ -84,7 +84,7 @@ async function launchOn(place: Place): Promise<Result<Launched, AttemptEnd>> {
   const mark = replicaMark(node.workDir, order.replica);
   const marks = { [LAUNCH_MARK]: intent.launchId, [mark.name]: mark.value };
   const cwd = engineFolder(order.folder);
-  await makeFolder(cwd);
+  await makePrivateFolder(cwd);
   const statusPath = statusPathOf(order.folder);
   const spawned = await spawnDetached({ argv, env: { ...env, ...marks }, cwd, logPath, statusPath });
   if (!spawned.ok) {

@@ -20,6 +20,6 @@ export async function setAside(path: string): Promise<string> {
 }
 
 /** For this user alone: what is in it may hold prompts and keys. */
-export async function makeFolder(path: string): Promise<void> {
+export async function makePrivateFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
 }

@@ -5,7 +5,7 @@ import { LlmgwError, messageOf } from "../core/errors.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createDownloader } from "../platform/fetch/download.ts";
 import { acquireLock, type Lock } from "../platform/lock.ts";
-import { makeFolder } from "../platform/subfolders.ts";
+import { makePrivateFolder } from "../platform/subfolders.ts";
 import type { FollowedTls } from "../pki/follow.ts";
 import { followTls } from "./agent-dial.ts";
 import {
@@ -49,7 +49,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
 
 async function takeLock(workDir: string): Promise<Lock> {
   try {
-    await makeFolder(workDir);
+    await makePrivateFolder(workDir);
     const lock = await acquireLock(join(workDir, "agent.lock"));
     if (lock.ok) return lock.value;
     const pid = String(lock.error.pid);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { GiB, MiB, profile } from "../../../test/fakes/values.ts";
+import { facts, GiB, MiB, profile } from "../../../test/fakes/values.ts";
 import { type Bytes, bytes } from "../../core/ids.ts";
 import type { MemoryEstimate } from "../../core/memory-estimate.ts";
 import type { ModelFacts } from "../../core/model-facts.ts";
@@ -11,22 +11,7 @@ import { contextOf, kvBytesPerToken, kvCacheBytes } from "./kv-cache.ts";
 import { CUDA_CONTEXT, type MemoryRules } from "./memory-rules.ts";
 import { type KnownModel, modelNeeds } from "./needs.ts";
 
-const llama8b: ModelFacts = {
-  format: "gguf",
-  architecture: "llama",
-  layers: 32,
-  heads: 32,
-  kvHeads: [8],
-  keyLength: 128,
-  valueLength: 128,
-  latent: undefined,
-  embedding: 4096,
-  slidingWindow: undefined,
-  slidingLayers: 0,
-  contextLength: 131_072,
-  vocabulary: 128_256,
-  experts: undefined,
-};
+const llama8b = facts();
 
 const rules = (more: Partial<Profile> = {}): MemoryRules => memoryRules(profile("m", more));
 /** As engines work that give each GPU a part of every layer. */
