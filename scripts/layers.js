@@ -42,7 +42,7 @@ export const LAYERS = [
     folder: "store",
     pure: false,
     imports: ["core"],
-    packages: ["kysely", "node:sqlite"],
+    packages: ["kysely", "node:sqlite", "pg"],
     why: "what the control plane remembers",
   },
   {
@@ -56,7 +56,7 @@ export const LAYERS = [
     folder: "router",
     pure: false,
     imports: ["core", "routing", "engines", "wire", "config", "platform"],
-    packages: ["@connectrpc/connect", "@bufbuild/protobuf", "undici", "prom-client"],
+    packages: ["@connectrpc/connect", "@bufbuild/protobuf", "@opentelemetry/api", "undici", "prom-client"],
     why: "the data plane",
   },
   {
@@ -91,7 +91,13 @@ export const LAYERS = [
       "router",
       "agent",
     ],
-    packages: ["@connectrpc/connect", "@connectrpc/connect-node", "@bufbuild/protobuf", "prom-client"],
+    packages: [
+      "@connectrpc/connect",
+      "@connectrpc/connect-node",
+      "@bufbuild/protobuf",
+      "@opentelemetry/",
+      "prom-client",
+    ],
     why: "composition roots: the only folder that knows more than one implementation",
   },
 ];
