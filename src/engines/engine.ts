@@ -1,3 +1,4 @@
+import type { GangPart } from "../core/gang-part.ts";
 import type { GpuUuid } from "../core/ids.ts";
 import type { ModelFacts } from "../core/model-facts.ts";
 import type { EngineName, Profile } from "../core/profile.ts";
@@ -18,6 +19,12 @@ export interface FileChoice {
   readonly main: string;
 }
 
+/** A LoRA adapter: a name that clients ask for, and where its files are. */
+export interface LaunchAdapter {
+  readonly name: string;
+  readonly path: string;
+}
+
 /** Everything an engine's command line depends on. */
 export interface Launch {
   readonly binary: string;
@@ -30,6 +37,11 @@ export interface Launch {
   readonly port: number;
   /** Empty: this replica runs on the CPU. */
   readonly gpus: readonly GpuUuid[];
+  /** How the model is cut. Left out: not at all. */
+  readonly parallel?: { readonly tensor: number; readonly pipeline: number };
+  /** This process's part of a replica that spans nodes. Left out: the replica is this one process. */
+  readonly gang?: GangPart;
+  readonly adapters?: readonly LaunchAdapter[];
   readonly apiKey: string;
   /** The profile's, passed on as they are, last. */
   readonly args: readonly string[];
