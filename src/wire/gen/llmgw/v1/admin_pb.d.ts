@@ -6,7 +6,9 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Endpoint, Event, Inventory, KeyLimits, MemoryEstimate, Progress } from "./common_pb.js";
-import type { CordonRequestSchema, CordonResponseSchema, DrainRequestSchema, DrainResponseSchema, GetRolloutRequestSchema, GetRolloutResponseSchema, PlanRequestSchema, PlanResponseSchema, RestartRequestSchema, RestartResponseSchema, ScaleRequestSchema, ScaleResponseSchema, UndoRolloutRequestSchema, UndoRolloutResponseSchema } from "./changing_pb.js";
+import type { CordonRequestSchema, CordonResponseSchema, DrainRequestSchema, DrainResponseSchema, GetRolloutRequestSchema, GetRolloutResponseSchema, ManifestFile, PlanRequestSchema, PlanResponseSchema, RestartRequestSchema, RestartResponseSchema, ScaleRequestSchema, ScaleResponseSchema, UndoRolloutRequestSchema, UndoRolloutResponseSchema } from "./changing_pb.js";
+import type { BackupRequestSchema, BackupResponseSchema, DebugRequestSchema, DebugResponseSchema, ExportRequestSchema, ExportResponseSchema, ListEnginesRequestSchema, ListEnginesResponseSchema, ListWeightsRequestSchema, ListWeightsResponseSchema } from "./operating_pb.js";
+import type { CreateTokenRequestSchema, CreateTokenResponseSchema, GetCallerRequestSchema, GetCallerResponseSchema, ListTokensRequestSchema, ListTokensResponseSchema, RevokeTokenRequestSchema, RevokeTokenResponseSchema } from "./trust_pb.js";
 
 /**
  * Describes the file llmgw/v1/admin.proto.
@@ -599,6 +601,13 @@ export declare type ApplyRequest = Message<"llmgw.v1.ApplyRequest"> & {
    * @generated from field: string file_name = 2;
    */
   fileName: string;
+
+  /**
+   * More of them, in one change: all of it or nothing.
+   *
+   * @generated from field: repeated llmgw.v1.ManifestFile files = 3;
+   */
+  files: ManifestFile[];
 };
 
 /**
@@ -702,6 +711,13 @@ export declare type LogsRequest = Message<"llmgw.v1.LogsRequest"> & {
    * @generated from field: bool follow = 3;
    */
   follow: boolean;
+
+  /**
+   * Of a replica over several nodes: which of them. 0 is the first, which answers requests.
+   *
+   * @generated from field: uint32 rank = 4;
+   */
+  rank: number;
 };
 
 /**
@@ -1139,6 +1155,52 @@ export declare const AdminService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
+   * @generated from rpc llmgw.v1.AdminService.ListEngines
+   */
+  listEngines: {
+    methodKind: "unary";
+    input: typeof ListEnginesRequestSchema;
+    output: typeof ListEnginesResponseSchema;
+  },
+  /**
+   * @generated from rpc llmgw.v1.AdminService.ListWeights
+   */
+  listWeights: {
+    methodKind: "unary";
+    input: typeof ListWeightsRequestSchema;
+    output: typeof ListWeightsResponseSchema;
+  },
+  /**
+   * Everything that was applied, as it was applied.
+   *
+   * @generated from rpc llmgw.v1.AdminService.Export
+   */
+  export: {
+    methodKind: "unary";
+    input: typeof ExportRequestSchema;
+    output: typeof ExportResponseSchema;
+  },
+  /**
+   * A copy of the store as it is at one moment, made while it is in use. Secrets are in it.
+   *
+   * @generated from rpc llmgw.v1.AdminService.Backup
+   */
+  backup: {
+    methodKind: "server_streaming";
+    input: typeof BackupRequestSchema;
+    output: typeof BackupResponseSchema;
+  },
+  /**
+   * What somebody who helps needs to see, with secrets taken out.
+   *
+   * @generated from rpc llmgw.v1.AdminService.Debug
+   */
+  debug: {
+    methodKind: "server_streaming";
+    input: typeof DebugRequestSchema;
+    output: typeof DebugResponseSchema;
+  },
+  /**
    * Changes nothing unless every document of the manifest is right.
    *
    * @generated from rpc llmgw.v1.AdminService.Apply
@@ -1265,6 +1327,40 @@ export declare const AdminService: GenService<{
     methodKind: "unary";
     input: typeof RevokeKeyRequestSchema;
     output: typeof RevokeKeyResponseSchema;
+  },
+  /**
+   * The only answer that ever holds the token itself.
+   *
+   * @generated from rpc llmgw.v1.AdminService.CreateToken
+   */
+  createToken: {
+    methodKind: "unary";
+    input: typeof CreateTokenRequestSchema;
+    output: typeof CreateTokenResponseSchema;
+  },
+  /**
+   * @generated from rpc llmgw.v1.AdminService.ListTokens
+   */
+  listTokens: {
+    methodKind: "unary";
+    input: typeof ListTokensRequestSchema;
+    output: typeof ListTokensResponseSchema;
+  },
+  /**
+   * @generated from rpc llmgw.v1.AdminService.RevokeToken
+   */
+  revokeToken: {
+    methodKind: "unary";
+    input: typeof RevokeTokenRequestSchema;
+    output: typeof RevokeTokenResponseSchema;
+  },
+  /**
+   * @generated from rpc llmgw.v1.AdminService.GetCaller
+   */
+  getCaller: {
+    methodKind: "unary";
+    input: typeof GetCallerRequestSchema;
+    output: typeof GetCallerResponseSchema;
   },
 }>;
 
