@@ -8,6 +8,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Endpoint, Event, Inventory, KeyLimits, MemoryEstimate, Progress } from "./common_pb.js";
 import type { CordonRequestSchema, CordonResponseSchema, DrainRequestSchema, DrainResponseSchema, GetRolloutRequestSchema, GetRolloutResponseSchema, ManifestFile, PlanRequestSchema, PlanResponseSchema, RestartRequestSchema, RestartResponseSchema, ScaleRequestSchema, ScaleResponseSchema, UndoRolloutRequestSchema, UndoRolloutResponseSchema } from "./changing_pb.js";
 import type { BackupRequestSchema, BackupResponseSchema, DebugRequestSchema, DebugResponseSchema, ExportRequestSchema, ExportResponseSchema, ListEnginesRequestSchema, ListEnginesResponseSchema, ListWeightsRequestSchema, ListWeightsResponseSchema } from "./operating_pb.js";
+import type { GetRequestRequestSchema, GetRequestResponseSchema, GetUsageRequestSchema, GetUsageResponseSchema } from "./usage_pb.js";
 import type { CreateTokenRequestSchema, CreateTokenResponseSchema, GetCallerRequestSchema, GetCallerResponseSchema, ListTokensRequestSchema, ListTokensResponseSchema, RevokeTokenRequestSchema, RevokeTokenResponseSchema } from "./trust_pb.js";
 
 /**
@@ -803,6 +804,18 @@ export declare type Key = Message<"llmgw.v1.Key"> & {
    * @generated from field: google.protobuf.Timestamp revoked_at = 10;
    */
   revokedAt?: Timestamp | undefined;
+
+  /**
+   * Used of its budgets: today and in this month, in UTC.
+   *
+   * @generated from field: double day_tokens = 11;
+   */
+  dayTokens: number;
+
+  /**
+   * @generated from field: double month_tokens = 12;
+   */
+  monthTokens: number;
 };
 
 /**
@@ -1327,6 +1340,26 @@ export declare const AdminService: GenService<{
     methodKind: "unary";
     input: typeof RevokeKeyRequestSchema;
     output: typeof RevokeKeyResponseSchema;
+  },
+  /**
+   * Tokens and requests by key, model and day.
+   *
+   * @generated from rpc llmgw.v1.AdminService.GetUsage
+   */
+  getUsage: {
+    methodKind: "unary";
+    input: typeof GetUsageRequestSchema;
+    output: typeof GetUsageResponseSchema;
+  },
+  /**
+   * What became of one of the last requests.
+   *
+   * @generated from rpc llmgw.v1.AdminService.GetRequest
+   */
+  getRequest: {
+    methodKind: "unary";
+    input: typeof GetRequestRequestSchema;
+    output: typeof GetRequestResponseSchema;
   },
   /**
    * The only answer that ever holds the token itself.

@@ -4,6 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { KeyTotals, LimitDemand, LimitShares, UsageAck, UsageBatch } from "./usage_pb.js";
 import type { KeyLimits } from "./common_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -31,6 +32,20 @@ export declare type RouterSessionRequest = Message<"llmgw.v1.RouterSessionReques
      */
     value: RouterReport;
     case: "report";
+  } | {
+    /**
+     * Sent again on a new stream until it is acknowledged; what was counted is not counted twice.
+     *
+     * @generated from field: llmgw.v1.UsageBatch usage = 3;
+     */
+    value: UsageBatch;
+    case: "usage";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.LimitDemand demand = 4;
+     */
+    value: LimitDemand;
+    case: "demand";
   } | { case: undefined; value?: undefined };
 };
 
@@ -59,6 +74,24 @@ export declare type RouterSessionResponse = Message<"llmgw.v1.RouterSessionRespo
      */
     value: KeySet;
     case: "keys";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.UsageAck usage_ack = 3;
+     */
+    value: UsageAck;
+    case: "usageAck";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.KeyTotals totals = 4;
+     */
+    value: KeyTotals;
+    case: "totals";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.LimitShares shares = 5;
+     */
+    value: LimitShares;
+    case: "shares";
   } | { case: undefined; value?: undefined };
 };
 
@@ -76,6 +109,13 @@ export declare type RouterHello = Message<"llmgw.v1.RouterHello"> & {
    * @generated from field: string router_id = 1;
    */
   routerId: string;
+
+  /**
+   * Router processes that are proven to have ended: they shared a folder with this one.
+   *
+   * @generated from field: repeated string ended = 2;
+   */
+  ended: string[];
 };
 
 /**
