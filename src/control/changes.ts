@@ -15,6 +15,7 @@ export function changesBetween(before: Snapshot, after: Snapshot, events: readon
   const replicas = compare(before.replicas, after.replicas, { key: ({ id }) => id, durable: durableReplica });
   const models = compare(before.models, after.models, { key: ({ source }) => source, durable: same });
   const keys = compare(before.keys, after.keys, { key: ({ id }) => id, durable: same });
+  const tokens = compare(before.tokens, after.tokens, { key: ({ id }) => id, durable: same });
   return {
     putProfiles: profiles.put,
     dropProfiles: profiles.drop.map(({ profile }) => profile.name),
@@ -27,6 +28,8 @@ export function changesBetween(before: Snapshot, after: Snapshot, events: readon
     putModels: models.put,
     dropModels: models.drop.map(({ source }) => source),
     putKeys: keys.put,
+    putTokens: tokens.put,
+    dropTokens: tokens.drop.map(({ id }) => id),
     events,
   };
 }

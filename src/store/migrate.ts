@@ -4,9 +4,10 @@ import { first } from "./migrations/0001-first.ts";
 import { clientKeys } from "./migrations/0002-client-keys.ts";
 import { revisions } from "./migrations/0003-revisions.ts";
 import { models } from "./migrations/0004-models.ts";
+import { tokens } from "./migrations/0005-tokens.ts";
 
 /** In order, never altered once released: the number of a migration is its place here. Forward only. */
-const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [first, clientKeys, revisions, models];
+const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [first, clientKeys, revisions, models, tokens];
 
 /**
  * Brings the database to the schema that this program knows, each step in a transaction of its own. A database of a newer

@@ -1,4 +1,5 @@
 import type { Selectable } from "kysely";
+import type { AccessToken } from "../core/access-token.ts";
 import type { ClusterEvent, EventLevel, SubjectKind } from "../core/event.ts";
 import { millis, profileName } from "../core/ids.ts";
 import type { LookedModel } from "../core/model-facts.ts";
@@ -80,6 +81,14 @@ export const keyRow = (key: StoredKey): Tables["client_keys"] => ({
 });
 
 export const keyFromRow = ({ body }: Pick<Tables["client_keys"], "body">): StoredKey => JSON.parse(body) as StoredKey;
+
+export const tokenRow = (token: AccessToken): Tables["tokens"] => ({
+  id: token.id,
+  sha256: token.sha256,
+  body: JSON.stringify(token),
+});
+
+export const tokenFromRow = ({ body }: Pick<Tables["tokens"], "body">): AccessToken => JSON.parse(body) as AccessToken;
 
 export const eventFromRow = (row: Selectable<Tables["events"]>): ClusterEvent => ({
   id: row.id,

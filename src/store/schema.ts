@@ -16,6 +16,7 @@ export interface Tables {
   readonly replicas: { readonly id: string; readonly profile: string; readonly body: string };
   readonly models: { readonly source: string; readonly body: string };
   readonly client_keys: { readonly id: string; readonly sha256: string; readonly body: string };
+  readonly tokens: { readonly id: string; readonly sha256: string; readonly body: string };
   readonly events: {
     readonly id: Generated<number>;
     readonly at: number;

@@ -18,6 +18,8 @@ import {
   replicaRow,
   specFromRow,
   specRow,
+  tokenFromRow,
+  tokenRow,
 } from "./rows.ts";
 import type { Tables } from "./schema.ts";
 import type { Changes, EventQuery, Snapshot, Store } from "./store.ts";
@@ -72,6 +74,7 @@ class SqliteStore implements Store {
       const replicas = await db.selectFrom("replicas").select("body").orderBy("id").execute();
       const models = await db.selectFrom("models").select("body").orderBy("source").execute();
       const keys = await db.selectFrom("client_keys").select("body").orderBy("id").execute();
+      const tokens = await db.selectFrom("tokens").select("body").orderBy("id").execute();
       return {
         revision: Number(revision),
         serverId,
@@ -81,6 +84,7 @@ class SqliteStore implements Store {
         replicas: replicas.map(replicaFromRow),
         models: models.map(modelFromRow),
         keys: keys.map(keyFromRow),
+        tokens: tokens.map(tokenFromRow),
       };
     });
   }
@@ -147,4 +151,6 @@ async function writeKnowledge(db: Transaction<Tables>, changes: Changes): Promis
   for (const row of changes.putModels.map(modelRow)) await db.replaceInto("models").values(row).execute();
   for (const source of changes.dropModels) await db.deleteFrom("models").where("source", "=", source).execute();
   for (const row of changes.putKeys.map(keyRow)) await db.replaceInto("client_keys").values(row).execute();
+  for (const row of changes.putTokens.map(tokenRow)) await db.replaceInto("tokens").values(row).execute();
+  for (const id of changes.dropTokens) await db.deleteFrom("tokens").where("id", "=", id).execute();
 }

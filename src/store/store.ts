@@ -1,3 +1,4 @@
+import type { AccessToken } from "../core/access-token.ts";
 import type { KeyGrant } from "../core/client-key.ts";
 import type { ClusterEvent, NewEvent } from "../core/event.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
@@ -63,6 +64,7 @@ export interface Snapshot {
   /** What sources have said of models of the profiles. */
   readonly models: readonly LookedModel[];
   readonly keys: readonly StoredKey[];
+  readonly tokens: readonly AccessToken[];
 }
 
 /** What one commit alters. What is not named stays. */
@@ -79,6 +81,9 @@ export interface Changes {
   /** By source. */
   readonly dropModels: readonly string[];
   readonly putKeys: readonly StoredKey[];
+  readonly putTokens: readonly AccessToken[];
+  /** By id. */
+  readonly dropTokens: readonly string[];
   readonly events: readonly NewEvent[];
 }
 

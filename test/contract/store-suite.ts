@@ -3,6 +3,7 @@ import { bytes, millis, nodeId, profileName, replicaId } from "../../src/core/id
 import type { LookedModel } from "../../src/core/model-facts.ts";
 import type { Profile } from "../../src/core/profile.ts";
 import type { Replica } from "../../src/core/replica-state.ts";
+import type { AccessToken } from "../../src/core/access-token.ts";
 import { facts } from "../fakes/values.ts";
 import type { Changes, Store, StoredKey, StoredNode, StoredProfile } from "../../src/store/store.ts";
 
@@ -20,6 +21,8 @@ const noChanges: Changes = {
   putModels: [],
   dropModels: [],
   putKeys: [],
+  putTokens: [],
+  dropTokens: [],
   events: [],
 };
 
@@ -105,6 +108,17 @@ const key: StoredKey = {
   revokedAt: now,
 };
 
+const token: AccessToken = {
+  id: "token-1",
+  prefix: "llmgw-join-abc",
+  sha256: "ee",
+  grant: { kind: "join", node: undefined, uses: 2, claims: [{ node: nodeId("n1"), key: "", at: now }] },
+  createdAt: now,
+  createdBy: "somebody",
+  expiresAt: now,
+  revokedAt: undefined,
+};
+
 const event = (subject: string) =>
   ({ level: "info", subjectKind: "node", subject, reason: "NodeJoined", message: `${subject} joined` }) as const;
 
@@ -136,6 +150,7 @@ export function storeSuite(
         replicas: [],
         models: [],
         keys: [],
+        tokens: [],
       });
       expect(snapshot.serverId).not.toBe("");
       await store.close();
@@ -153,6 +168,7 @@ export function storeSuite(
           putReplicas: [replica],
           putModels: [model],
           putKeys: [key],
+          putTokens: [token],
         },
         now,
       );
@@ -166,6 +182,7 @@ export function storeSuite(
         replicas: [replica],
         models: [model],
         keys: [key],
+        tokens: [token],
       });
       await store.close();
     });
@@ -175,8 +192,9 @@ export function storeSuite(
       await store.commit(0, { ...noChanges, putProfiles: [profile], putNodes: [node], putReplicas: [replica] }, now);
       await store.commit(1, { ...noChanges, putNodes: [{ ...node, cordoned: true }], dropReplicas: [replica.id] }, now);
       expect(await store.load()).toMatchObject({ revision: 2, nodes: [{ cordoned: true }], replicas: [] });
-      await store.commit(2, { ...noChanges, dropNodes: [node.id], dropProfiles: [spec.name] }, now);
-      expect(await store.load()).toMatchObject({ revision: 3, nodes: [], profiles: [] });
+      await store.commit(2, { ...noChanges, dropNodes: [node.id], putTokens: [token] }, now);
+      await store.commit(3, { ...noChanges, dropProfiles: [spec.name], dropTokens: [token.id] }, now);
+      expect(await store.load()).toMatchObject({ revision: 4, nodes: [], profiles: [], tokens: [] });
       await store.close();
     });
 

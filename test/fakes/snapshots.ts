@@ -15,6 +15,7 @@ export const snapshot = (more: Partial<Snapshot> = {}): Snapshot => ({
   replicas: [],
   models: [],
   keys: [],
+  tokens: [],
   ...more,
 });
 

@@ -29,6 +29,8 @@ for (let revision = 0; ; revision++) {
       putModels: [],
       dropModels: [],
       putKeys: [],
+      putTokens: [],
+      dropTokens: [],
       events: [event],
     },
     millis(revision),
