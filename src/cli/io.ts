@@ -1,10 +1,12 @@
 import pc from "picocolors";
+import type { Millis } from "../core/ids.ts";
 
 export type Colours = ReturnType<typeof pc.createColors>;
 
-interface OutStream {
+export interface OutStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
   write(text: string): boolean;
 }
 
@@ -18,12 +20,14 @@ export interface Io {
   readonly stdin: InStream;
   readonly stdout: OutStream;
   readonly stderr: OutStream;
+  /** What ages are counted to. Left out: the clock's now. */
+  readonly now?: () => Millis;
 }
 
 export const isTerminal = (stream: { readonly isTTY?: boolean }): boolean => stream.isTTY === true;
 
 /** A terminal that can move its cursor: only there a line is drawn over. */
-export const canRedraw = (io: Io): boolean => isTerminal(io.stderr) && io.env["TERM"] !== "dumb";
+export const canRedraw = (stream: OutStream, env: Io["env"]): boolean => isTerminal(stream) && env["TERM"] !== "dumb";
 
 /** Columns that a table may use; undefined when it goes into a file or a pipe, where nothing is cut. */
 export const widthOf = (stream: OutStream): number | undefined =>

@@ -1,4 +1,5 @@
 import { canRedraw, type Io } from "./io.ts";
+import { Redraw } from "./redraw.ts";
 import { cut } from "./render/text.ts";
 
 /** One thing that is under way. */
@@ -19,41 +20,30 @@ export interface LiveView {
 }
 
 export function liveView(io: Io): LiveView {
-  return canRedraw(io) ? new Redrawn(io) : new Printed(io);
+  return canRedraw(io.stderr, io.env) ? new Redrawn(io) : new Printed(io);
 }
 
 /** Says nothing, for those who asked for JSON: stderr then holds at most the one object of a failure. */
 export const silentView: LiveView = { show: () => undefined, note: () => undefined, clear: () => undefined };
 
 class Redrawn implements LiveView {
-  readonly #io: Io;
-  #drawn: readonly string[] = [];
+  readonly #redraw: Redraw;
 
   constructor(io: Io) {
-    this.#io = io;
+    this.#redraw = new Redraw(io.stderr);
   }
 
   show(lines: readonly LiveLine[]): void {
-    const width = this.#io.stderr.columns ?? 80;
-    const next = lines.map((line) => cut(line.text, width - 1));
-    if (next.join("\n") === this.#drawn.join("\n")) return;
-    this.#io.stderr.write(this.#erase() + next.map((line) => `${line}\n`).join(""));
-    this.#drawn = next;
+    // The last column stays free: some terminals fold a line that fills it.
+    this.#redraw.show(lines.map((line) => cut(line.text, this.#redraw.columns - 1)));
   }
 
   note(text: string): void {
-    const again = this.#drawn.map((line) => `${line}\n`).join("");
-    this.#io.stderr.write(`${this.#erase()}${text.trimEnd()}\n${again}`);
+    this.#redraw.note(text);
   }
 
   clear(): void {
-    this.#io.stderr.write(this.#erase());
-    this.#drawn = [];
-  }
-
-  #erase(): string {
-    // Up to the first drawn line, then erase to the end of the screen.
-    return this.#drawn.length === 0 ? "" : `\u001b[${String(this.#drawn.length)}A\u001b[0J`;
+    this.#redraw.clear();
   }
 }
 

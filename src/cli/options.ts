@@ -52,7 +52,7 @@ export const OUTPUT_PAGE: OptionSpec = {
 
 export const WATCH: OptionSpec = {
   flags: "-w, --watch",
-  doc: "go on and print what changes, until Ctrl-C; with -o json one object a line",
+  doc: "go on until Ctrl-C: redrawn in place on a terminal, else each change as it comes; with -o json one object a line",
 };
 
 export const TIMEOUT: OptionSpec = {

@@ -12,12 +12,21 @@ const LOSSES: readonly Code[] = [Code.Unavailable, Code.Aborted, Code.Internal, 
 export const isConnectionLost = (error: unknown): boolean =>
   error instanceof ConnectError && LOSSES.includes(error.code);
 
+export const LOSS = "The connection was lost; taking it up again …";
+
 export const tellLoss = (io: Io): void => {
-  io.stderr.write("The connection was lost; taking it up again …\n");
+  io.stderr.write(`${LOSS}\n`);
 };
 
+interface Patience {
+  /** Aborted by Ctrl-C. */
+  readonly stop: AbortSignal;
+  /** Called once for each loss. */
+  readonly onLoss: () => void;
+}
+
 /** Asks for something that is watched: undefined once Ctrl-C cut it off; from the second time on a loss is waited out. */
-export function patientAsker(io: Io, stop: AbortSignal): <T>(ask: () => Promise<T>) => Promise<T | undefined> {
+export function patientAsker({ stop, onLoss }: Patience): <T>(ask: () => Promise<T>) => Promise<T | undefined> {
   let hasAnswered = false;
   const isOver = (): boolean => stop.aborted;
   return async (ask) => {
@@ -30,7 +39,7 @@ export function patientAsker(io: Io, stop: AbortSignal): <T>(ask: () => Promise<
       } catch (error) {
         if (isOver()) return undefined;
         if (!hasAnswered || !isConnectionLost(error)) throw error;
-        if (!isLost) tellLoss(io);
+        if (!isLost) onLoss();
         isLost = true;
         await pause(systemClock, RETRY_AFTER, stop);
       }

@@ -1,19 +1,13 @@
-import type { MessageShape } from "@bufbuild/protobuf";
-import { millis } from "../../core/ids.ts";
-import { pause, systemClock } from "../../platform/clock.ts";
 import { ListEventsResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { EventSchema } from "../../wire/gen/llmgw/v1/common_pb.js";
 import type { Call, CommandSpec } from "../command.ts";
-import { interrupted } from "../interrupted.ts";
 import { OUTPUT, WATCH } from "../options.ts";
 import { eventColumns } from "../render/columns.ts";
-import { patientAsker } from "./connection-loss.ts";
 import { type Listing, printNews, showList } from "./listing.ts";
 import { type Session, withSession } from "./session.ts";
+import { logAgain } from "./watch.ts";
 
 type Events = Listing<typeof ListEventsResponseSchema, typeof EventSchema>;
-
-const POLL_EVERY = millis(1000);
 
 export const events: CommandSpec = {
   name: "events",
@@ -45,20 +39,17 @@ async function showEvents(call: Call, { client }: Session): Promise<number> {
     empty: "Nothing has happened yet.",
   };
   if (!call.flags.given("watch")) return showList(call, client, listing);
-  const stop = interrupted();
-  const patiently = patientAsker(call.io, stop);
   let after = 0;
   let isFirst = true;
-  while (!stop.aborted) {
-    const asked = after === 0 ? { subject, limit } : { subject, after };
-    const answer = await patiently(() => client.listEvents(asked, { signal: stop }));
-    const news: readonly MessageShape<typeof EventSchema>[] = answer?.events ?? [];
-    if (news.length > 0) {
+  // What happened stays on the screen, below what happened before: it is a log on a terminal too.
+  return logAgain(
+    call,
+    (signal) => client.listEvents(after === 0 ? { subject, limit } : { subject, after }, { signal }),
+    ({ events: news }) => {
+      if (news.length === 0) return;
       printNews(call, listing, { news, gone: [], isFirst });
       isFirst = false;
-    }
-    after = Math.max(after, ...news.map((event) => event.id));
-    await pause(systemClock, POLL_EVERY, stop);
-  }
-  return 0;
+      after = Math.max(after, ...news.map((event) => event.id));
+    },
+  );
 }

@@ -1,15 +1,12 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { stringify } from "yaml";
-import { millis } from "../../core/ids.ts";
-import { pause, systemClock } from "../../platform/clock.ts";
+import { systemClock } from "../../platform/clock.ts";
 import type { AdminClient } from "../../run/client.ts";
 import type { Call } from "../command.ts";
 import { coloursFor, widthOf } from "../io.ts";
 import type { Looking } from "../render/columns.ts";
 import { type Column, rowKey, table, type TableLook } from "../render/table.ts";
-import { interrupted } from "../interrupted.ts";
-import { patientAsker } from "./connection-loss.ts";
-import { isDocument, outputOf, plain, printDocument } from "./output.ts";
+import { isDocument, outputOf, plain, printDocument, printObject } from "./output.ts";
+import { drawAgain, isDrawn, logAgain } from "./watch.ts";
 
 /** A verb that shows a list: what to ask for and how a row looks. */
 export interface Listing<R extends DescMessage, T extends DescMessage> {
@@ -23,8 +20,6 @@ export interface Listing<R extends DescMessage, T extends DescMessage> {
   /** Told on stderr when there is nothing to list. */
   readonly empty: string;
 }
-
-const WATCH_EVERY = millis(1000);
 
 export async function showList<R extends DescMessage, T extends DescMessage>(
   call: Call,
@@ -46,8 +41,9 @@ export async function showList<R extends DescMessage, T extends DescMessage>(
 }
 
 export const lookingNow = (call: Call): Looking => ({
-  now: systemClock.now(),
+  now: call.io.now?.() ?? systemClock.now(),
   colours: coloursFor(call.io.stdout, call.io.env),
+  width: widthOf(call.io.stdout),
 });
 
 export const lookOf = (call: Call): TableLook => ({
@@ -56,18 +52,22 @@ export const lookOf = (call: Call): TableLook => ({
   wide: outputOf(call) === "wide",
 });
 
-/** The rows that are new or say something else than before, until Ctrl-C. */
+/** On a terminal the table as it is, drawn over itself; else the rows that are new or say something else than before. */
 async function watchList<R extends DescMessage, T extends DescMessage>(
   call: Call,
   client: AdminClient,
   listing: Listing<R, T>,
 ): Promise<number> {
-  const stop = interrupted();
-  const patiently = patientAsker(call.io, stop);
+  const ask = (signal: AbortSignal): Promise<MessageShape<R>> => listing.ask(client, signal);
+  if (isDrawn(call)) {
+    const page = (answer: MessageShape<R>): string => {
+      const rows = listing.rows(answer);
+      return rows.length === 0 ? `${listing.empty}\n` : table(listing.columns(lookingNow(call)), rows, lookOf(call));
+    };
+    return drawAgain(call, { ask, page });
+  }
   let before: ReadonlyMap<string, string> | undefined;
-  while (!stop.aborted) {
-    const answer = await patiently(() => listing.ask(client, stop));
-    if (answer === undefined) break;
+  return logAgain(call, ask, (answer) => {
     const rows = listing.rows(answer);
     const columns = listing.columns(lookingNow(call));
     const seen = new Map(rows.map((row) => [listing.name(row), rowKey(columns, row)]));
@@ -77,9 +77,7 @@ async function watchList<R extends DescMessage, T extends DescMessage>(
       printNews(call, listing, { news, gone, isFirst: before === undefined });
     }
     before = seen;
-    await pause(systemClock, WATCH_EVERY, stop);
-  }
-  return 0;
+  });
 }
 
 interface News<Row> {
@@ -97,7 +95,7 @@ export function printNews<R extends DescMessage, T extends DescMessage>(
   const write = (text: string): unknown => call.io.stdout.write(text);
   if (isDocument(output)) {
     const values = [...news.map((row) => plain(listing.item, row)), ...gone.map((name) => ({ gone: name }))];
-    for (const value of values) write(output === "json" ? `${JSON.stringify(value)}\n` : `---\n${stringify(value)}`);
+    for (const value of values) printObject(call, output, value);
     return;
   }
   if (output === "name") {

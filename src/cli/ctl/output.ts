@@ -17,4 +17,9 @@ export function printDocument(call: Call, format: "json" | "yaml", value: unknow
   call.io.stdout.write(format === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : stringify(value));
 }
 
+/** One of several objects on stdout, as they come: a line each, or a YAML document each. */
+export function printObject(call: Call, format: "json" | "yaml", value: unknown): void {
+  call.io.stdout.write(format === "json" ? `${JSON.stringify(value)}\n` : `---\n${stringify(value)}`);
+}
+
 export const isDocument = (output: Output): output is "json" | "yaml" => output === "json" || output === "yaml";

@@ -10,6 +10,8 @@ import type { Column } from "./table.ts";
 export interface Looking {
   readonly now: Millis;
   readonly colours: Colours;
+  /** Columns of the terminal. Left out: lines are as long as they come. */
+  readonly width?: number | undefined;
 }
 
 export const ageOf = (at: Timestamp | undefined, now: Millis): string =>
@@ -122,6 +124,9 @@ export const processColumns = ({ now, colours }: Looking): readonly Column<Repli
   { header: "GPU IDS", cell: (replica) => replica.gpuUuids.join(","), wide: true },
 ];
 
+/** The header of what a model without a ready replica waits for. */
+export const WAITS = "WAITING FOR";
+
 export const modelColumns = ({ colours }: Looking): readonly Column<Model>[] => [
   { header: "NAME", cell: (model) => model.name },
   {
@@ -131,7 +136,7 @@ export const modelColumns = ({ colours }: Looking): readonly Column<Model>[] => 
     colour: (model) => (model.ready > 0 ? colours.green : colours.yellow),
   },
   { header: "PROFILE", cell: (model) => model.profile },
-  { header: "WAITING FOR", cell: (model) => model.waitingFor },
+  { header: WAITS, cell: (model) => model.waitingFor },
 ];
 
 export const eventColumns = ({ now, colours }: Looking): readonly Column<Event>[] => [

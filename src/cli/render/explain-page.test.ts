@@ -59,3 +59,23 @@ test("a profile without any node", () => {
     /^p\n {2}Model {5}s\n {2}Estimate {2}nobody knows\n[\s\S]*No node has joined yet\.\n$/,
   );
 });
+
+test("on a narrow terminal reasons are folded, not cut, and no line is wider", () => {
+  const page = explainPage(answer, { ...looking, width: 40 });
+  expect(page.slice(page.indexOf("\na  no") + 1)).toMatchInlineSnapshot(`
+    "a  no
+      cordoned: is cordoned
+      it would do: uncordon it
+    a  no
+      memory: needs 7.5 GiB
+      it would do: free 2.0 GiB of memory,
+      or set context to 4096 or less
+    b  yes
+      would take it
+    c  here
+      gpus: for one more: has none
+    "
+  `);
+  const narrow = page.split("\n").slice(page.split("\n").indexOf("a  no"));
+  expect(narrow.filter((line) => line.length > 40)).toEqual([]);
+});

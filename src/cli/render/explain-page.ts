@@ -3,11 +3,11 @@ import type { ExplainResponse, NodeExplanation } from "../../wire/gen/llmgw/v1/a
 import type { MemoryEstimate } from "../../wire/gen/llmgw/v1/common_pb.js";
 import { type Looking, stateColour } from "./columns.ts";
 import { type Column, table } from "./table.ts";
-import { oneLine } from "./text.ts";
+import { displayWidth, folded, oneLine, withoutColours } from "./text.ts";
 
 /** Why something is where it is, or nowhere: what it takes, and every node's answer. */
 export function explainPage(answer: ExplainResponse, looking: Looking): string {
-  const { colours } = looking;
+  const { colours, width } = looking;
   const name = answer.replica === "" ? answer.profile : answer.replica;
   const paint = stateColour(answer.state, colours) ?? ((text: string) => text);
   const state = answer.state === "" ? [] : [`  State     ${paint(answer.state)}: ${oneLine(answer.reason)}`];
@@ -20,13 +20,13 @@ export function explainPage(answer: ExplainResponse, looking: Looking): string {
     ...perToken,
   ];
   const sizes = [...(answer.onCpu === undefined ? [] : [answer.onCpu]), ...answer.onGpus];
-  const look = { width: undefined, colours };
+  const look = { width, colours };
   return [
     ...head.map((line) => `${line}\n`),
     "\n",
     table(ESTIMATE_COLUMNS, sizes, look),
     "\n",
-    answer.nodes.length === 0 ? "No node has joined yet.\n" : table(nodeColumns(looking), rowsOf(answer), look),
+    answer.nodes.length === 0 ? "No node has joined yet.\n" : nodesPart(rowsOf(answer), looking),
   ].join("");
 }
 
@@ -46,6 +46,26 @@ const ESTIMATE_COLUMNS: readonly Column<MemoryEstimate>[] = [
   { header: "EACH GPU", cell: ({ gpus, perGpu }) => (gpus === 0 ? "" : formatBytes(perGpu)), right: true },
   size("HOST", ({ host }) => host),
 ];
+
+/** A table where it fits. Reasons are what was asked for, so that they are folded and not cut where it does not. */
+function nodesPart(rows: readonly Row[], looking: Looking): string {
+  const { width, colours } = looking;
+  const whole = table(nodeColumns(looking), rows, { width: undefined, colours });
+  const fits = (line: string): boolean => width === undefined || displayWidth(withoutColours(line)) <= width;
+  return whole.split("\n").every(fits) ? whole : rows.map((row) => block(row, looking)).join("");
+}
+
+const INDENT = "  ";
+
+function block({ node, answer, rule, reason, change }: Row, { colours, width = 0 }: Looking): string {
+  const paint = answer === "no" ? colours.red : colours.green;
+  const said = rule === "" ? reason : `${rule}: ${reason}`;
+  const told = change === "" ? [said] : [said, `it would do: ${change}`];
+  const lines = told.flatMap((text) => folded(oneLine(text), width - INDENT.length));
+  return [`${oneLine(node)}  ${paint(answer)}`, ...lines.map((line) => INDENT + line)]
+    .map((line) => `${line}\n`)
+    .join("");
+}
 
 interface Row {
   readonly node: string;

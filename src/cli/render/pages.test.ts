@@ -173,8 +173,8 @@ test("status when all is well has nothing alarming in it", () => {
     Router    http://10.0.0.1:8080
     Server    http://10.0.0.1:7443, llmgw 0.1.0, up 2h
 
-    NAME     READY  PROFILE  WAITING FOR
-    default    1/2  qwen3    -
+    NAME     READY  PROFILE
+    default    1/2  qwen3
     "
   `);
   expect(page).not.toMatch(/!|attention|fail|lost/i);

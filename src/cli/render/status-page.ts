@@ -1,5 +1,5 @@
 import type { GetStatusResponse, Model } from "../../wire/gen/llmgw/v1/admin_pb.js";
-import { ageOf, type Looking, modelColumns, stateColour } from "./columns.ts";
+import { ageOf, type Looking, modelColumns, stateColour, WAITS } from "./columns.ts";
 import { table } from "./table.ts";
 import { cut, oneLine } from "./text.ts";
 
@@ -13,7 +13,7 @@ interface StatusView {
 const MODELS_SHOWN = 12;
 
 /** What needs attention first, then nodes, GPUs, replicas, requests and models. Nothing alarming when all is well. */
-export function statusPage(view: StatusView, looking: Looking & { readonly width: number | undefined }): string {
+export function statusPage(view: StatusView, looking: Looking): string {
   const { status, server } = view;
   const { colours, now, width } = looking;
   const fit = (line: string): string => (width === undefined ? line : cut(line, width));
@@ -49,13 +49,18 @@ function counted(counts: Readonly<Record<string, number>>, { colours }: Looking,
 
 const orderOf = (state: string): number => (state === "ready" ? 0 : 1);
 
-function modelsPart(models: readonly Model[], looking: Looking & { readonly width: number | undefined }): string {
+function modelsPart(models: readonly Model[], looking: Looking): string {
   if (models.length === 0) return "";
   const byTrouble = models.toSorted(
     (a, b) => Math.min(a.ready, 1) - Math.min(b.ready, 1) || (a.name < b.name ? -1 : 1),
   );
   const shown = byTrouble.slice(0, MODELS_SHOWN);
   const more = models.length - shown.length;
+  const all = modelColumns(looking);
+  // A column that is empty when all is well would only make one wonder.
+  const columns = shown.some(({ waitingFor }) => waitingFor !== "")
+    ? all
+    : all.filter(({ header }) => header !== WAITS);
   const rest = more === 0 ? "" : `and ${String(more)} more: llmgw ctl models\n`;
-  return `\n${table(modelColumns(looking), shown, looking)}${rest}`;
+  return `\n${table(columns, shown, { width: looking.width, colours: looking.colours })}${rest}`;
 }

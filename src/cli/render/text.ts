@@ -33,3 +33,19 @@ export function cut(text: string, width: number): string {
   }
   return width > 0 ? `${kept}…` : "";
 }
+
+const COLOUR = /\u001b\[[0-9;]*m/g;
+
+/** The text as it is read: colours take no columns. */
+export const withoutColours = (text: string): string => text.replace(COLOUR, "");
+
+/** The words in lines of at most `width` columns; a word that is longer has a line of its own. */
+export function folded(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && displayWidth(`${last} ${word}`) <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
