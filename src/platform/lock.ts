@@ -5,16 +5,15 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { err, ok, type Result } from "../core/result.ts";
 import { isErrno } from "./files.ts";
-import { hasEnded, lookAtProcess, readBootId } from "./proc.ts";
+import { readBootId } from "./proc.ts";
+import { type Started, stillRuns, thisStarted } from "./running.ts";
 
 /** Held until released, or until the process that took it is proven to be gone. */
 export interface Lock {
   release(): Promise<void>;
 }
 
-interface Owner {
-  readonly pid: number;
-  readonly startTicks: number;
+interface Owner extends Started {
   readonly bootId: string;
 }
 
@@ -23,7 +22,7 @@ interface Owner {
  * machine was started again, that no such process exists, or that its pid belongs to a process started at another time.
  */
 export async function acquireLock(path: string): Promise<Result<Lock, { readonly pid: number }>> {
-  const self = await describeSelf();
+  const self = { ...(await thisStarted()), bootId: (await readBootId()) ?? "" };
   await mkdir(dirname(path), { recursive: true });
   const mine = `${path}.${randomUUID()}`;
   await writeWhole(mine, JSON.stringify(self));
@@ -60,12 +59,6 @@ async function clearStale(path: string, mine: string): Promise<void> {
   } finally {
     await rm(clearing, { force: true });
   }
-}
-
-async function describeSelf(): Promise<Owner> {
-  const look = await lookAtProcess(process.pid);
-  const startTicks = look.kind === "there" ? look.stat.startTicks : 0;
-  return { pid: process.pid, startTicks, bootId: (await readBootId()) ?? "" };
 }
 
 /** A link appears with its whole content at once, or not at all: nobody reads half of an owner. */
@@ -116,19 +109,7 @@ function parseOwner(value: unknown): Owner | undefined {
 async function isAlive(owner: Owner): Promise<boolean> {
   const bootId = await readBootId();
   if (bootId !== undefined && owner.bootId !== "" && bootId !== owner.bootId) return false;
-  const look = await lookAtProcess(owner.pid);
-  // Unknown is not gone: without /proc a signal that is never delivered still tells whether somebody is there.
-  if (look.kind === "unknown") return answersSignal(owner.pid);
-  return look.kind === "there" && !hasEnded(look.stat) && look.stat.startTicks === owner.startTicks;
-}
-
-function answersSignal(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !isErrno(error, "ESRCH");
-  }
+  return await stillRuns(owner);
 }
 
 async function releaseIfOurs(path: string, self: Owner): Promise<void> {

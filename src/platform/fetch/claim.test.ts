@@ -82,7 +82,7 @@ describe("a part file that was left behind", () => {
   });
 
   test("by a process whose pid now belongs to another is taken over", async () => {
-    await leave({ tag: ownedTag({ ...(await thisProcess()), startTicks: "1" }) });
+    await leave({ tag: ownedTag({ ...(await thisProcess()), startTicks: 1 }) });
     expect(await claim()).toBeDefined();
   });
 
@@ -97,7 +97,7 @@ describe("a part file that was left behind", () => {
     expect(await readdir(folder)).toContain(journal.split("/").at(-1));
   });
 
-  const elsewhere: Owner = { boot: "abc", namespace: "1", pid: 1, startTicks: "1" };
+  const elsewhere: Owner = { boot: "abc", namespace: "1", pid: 1, startTicks: 1 };
 
   test("by another machine is taken over when it shows no life, and only what had reached the disk is believed", async () => {
     await leave({

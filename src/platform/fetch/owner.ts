@@ -1,17 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { readlink } from "node:fs/promises";
-import { isErrno } from "../files.ts";
-import { lookAtProcess, readBootId } from "../proc.ts";
+import { readBootId } from "../proc.ts";
+import { type Started, stillRuns, thisStarted } from "../running.ts";
 
 /** Which process a part file belongs to, as far as it can be told from outside. */
-export interface Owner {
+export interface Owner extends Started {
   /** The machine's boot, shortened. */
   readonly boot: string;
   /** The process's pid namespace: in another one the same pid is another process. */
   readonly namespace: string;
-  readonly pid: number;
-  /** When the process started; a pid alone is reused. */
-  readonly startTicks: string;
 }
 
 /** dead: the file may be taken over. unknown: another machine's or container's, so this one cannot see it. */
@@ -20,22 +17,12 @@ export type OwnerFinding = "alive" | "dead" | "unknown";
 const UNSEEN = "0";
 
 export async function thisProcess(): Promise<Owner> {
-  const look = await lookAtProcess(process.pid);
-  return {
-    boot: await bootTag(),
-    namespace: await pidNamespace(),
-    pid: process.pid,
-    startTicks: look.kind === "there" ? String(look.stat.startTicks) : UNSEEN,
-  };
+  return { boot: await bootTag(), namespace: await pidNamespace(), ...(await thisStarted()) };
 }
 
 export async function findOwner(owner: Owner): Promise<OwnerFinding> {
   if (owner.boot !== (await bootTag()) || owner.namespace !== (await pidNamespace())) return "unknown";
-  const look = await lookAtProcess(owner.pid);
-  // Without /proc a process that answers to that number may be any; then its file is left alone.
-  if (look.kind === "unknown") return isRunning(owner.pid) ? "alive" : "dead";
-  const isSame = look.kind === "there" && look.stat.state !== "Z" && String(look.stat.startTicks) === owner.startTicks;
-  return isSame ? "alive" : "dead";
+  return (await stillRuns(owner)) ? "alive" : "dead";
 }
 
 /** First 12 hex digits of the boot id; machines without one answer "0". */
@@ -48,22 +35,13 @@ async function pidNamespace(): Promise<string> {
   return /\d+/.exec(link)?.[0] ?? UNSEEN;
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !isErrno(error, "ESRCH");
-  }
-}
-
 const FREE = "free";
 const OWNED = /^([0-9a-f]+)\.(\d+)\.(\d+)\.(\d+)\.[0-9a-f]{8}$/;
 const RELEASED = /^free\.[0-9a-f]{8}$/;
 
 /** The owner as part of a file name; the random end keeps two downloads of one process apart. */
 export const ownedTag = (owner: Owner): string =>
-  `${owner.boot}.${owner.namespace}.${String(owner.pid)}.${owner.startTicks}.${randomTag()}`;
+  `${owner.boot}.${owner.namespace}.${String(owner.pid)}.${String(owner.startTicks)}.${randomTag()}`;
 
 export const freeTag = (): string => `${FREE}.${randomTag()}`;
 
@@ -74,5 +52,5 @@ export function parseTag(tag: string): Owner | "free" | undefined {
   if (RELEASED.test(tag)) return FREE;
   const [, boot, namespace, pid, startTicks] = OWNED.exec(tag) ?? [];
   if (boot === undefined || namespace === undefined || startTicks === undefined) return undefined;
-  return { boot, namespace, pid: Number(pid), startTicks };
+  return { boot, namespace, pid: Number(pid), startTicks: Number(startTicks) };
 }

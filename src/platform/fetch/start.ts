@@ -1,10 +1,10 @@
 import { err, ok, type Result } from "../../core/result.ts";
 import { statusFailure } from "./answer.ts";
+import { ask } from "./ask.ts";
 import type { FetchContext } from "./context.ts";
-import { type FetchFailure, shownUrl } from "./failure.ts";
-import { dropBody, follow, type Followed } from "./follow.ts";
-import { type IdleWatch, watchIdle } from "./idle.ts";
-import { thrownFailure } from "./thrown.ts";
+import type { FetchFailure } from "./failure.ts";
+import { dropBody, type Followed } from "./follow.ts";
+import type { IdleWatch } from "./idle.ts";
 
 export interface StartRequest {
   readonly url: string;
@@ -22,30 +22,15 @@ export interface FileStart {
 }
 
 /** The first bytes of a file, in one request that is not tried again: for what is good to know and not needed. */
-export async function fetchStart(
+export const fetchStart = (
   context: FetchContext,
-  request: StartRequest,
-): Promise<Result<FileStart, FetchFailure>> {
-  const url = URL.parse(request.url);
-  if (url === null) return err({ kind: "refused", message: `${shownUrl(request.url)} is no address` });
-  const { signal: outer, bytes } = request;
-  const watch = watchIdle(context.clock, context.idleTimeout, outer);
-  try {
-    const followed = await follow(context, {
-      url,
-      method: "GET",
-      ownHeaders: request.headers ?? {},
-      headers: { range: `bytes=0-${String(bytes - 1)}` },
-      follow: "all",
-      signal: watch.signal,
-    });
-    return followed.ok ? await readStart(followed.value, bytes, watch) : followed;
-  } catch (error) {
-    return err(thrownFailure(error, { context, url, watch, outer }));
-  } finally {
-    watch.stop();
-  }
-}
+  { url, bytes, headers, signal }: StartRequest,
+): Promise<Result<FileStart, FetchFailure>> =>
+  ask(
+    context,
+    { url, ownHeaders: headers, headers: { range: `bytes=0-${String(bytes - 1)}` }, signal },
+    (followed, watch) => readStart(followed, bytes, watch),
+  );
 
 async function readStart(
   { answer, headers, url }: Followed,

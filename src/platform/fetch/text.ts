@@ -1,10 +1,10 @@
 import { err, ok, type Result } from "../../core/result.ts";
 import { pause } from "../clock.ts";
 import { type HeaderValues, statusFailure } from "./answer.ts";
+import { ask } from "./ask.ts";
 import { type FetchFailure, shownUrl } from "./failure.ts";
-import { follow, type Followed } from "./follow.ts";
-import { type IdleWatch, watchIdle } from "./idle.ts";
-import { thrownFailure } from "./thrown.ts";
+import type { Followed } from "./follow.ts";
+import type { IdleWatch } from "./idle.ts";
 import { delayBefore, type FetchContext } from "./context.ts";
 
 export interface TextRequest {
@@ -32,42 +32,21 @@ const NEVER = new AbortController().signal;
 /** Any status is an answer, but "too many requests". Silence and transient statuses are tried again, bounded. */
 export async function fetchText(
   context: FetchContext,
-  request: TextRequest,
+  { url, method, headers, follow, signal = NEVER }: TextRequest,
 ): Promise<Result<TextAnswer, FetchFailure>> {
-  const url = URL.parse(request.url);
-  if (url === null) return err({ kind: "refused", message: `${shownUrl(request.url)} is no address` });
-  const signal = request.signal ?? NEVER;
+  const asked = { url, ownHeaders: headers, follow, signal, ...(method === undefined ? {} : { method }) };
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await once(context, url, request);
-    const isLast = attempt >= context.retry.tries || signal.aborted || !mayRetry(outcome, url);
+    const outcome = await ask(context, asked, read);
+    const isLast = attempt >= context.retry.tries || signal.aborted || !mayRetry(outcome);
     if (isLast) return outcome;
     await pause(context.clock, delayBefore(context, attempt), signal);
   }
 }
 
-function mayRetry(outcome: Result<TextAnswer, FetchFailure>, url: URL): boolean {
-  if (outcome.ok) return outcome.value.status >= 400 && statusFailure(outcome.value.status, url).retry;
-  return outcome.error.kind === "network" || outcome.error.kind === "stalled";
-}
-
-async function once(context: FetchContext, url: URL, request: TextRequest): Promise<Result<TextAnswer, FetchFailure>> {
-  const outer = request.signal ?? NEVER;
-  const watch = watchIdle(context.clock, context.idleTimeout, outer);
-  try {
-    const followed = await follow(context, {
-      url,
-      method: request.method ?? "GET",
-      ownHeaders: request.headers ?? {},
-      headers: {},
-      follow: request.follow ?? "all",
-      signal: watch.signal,
-    });
-    return followed.ok ? await read(followed.value, watch) : followed;
-  } catch (error) {
-    return err(thrownFailure(error, { context, url, watch, outer }));
-  } finally {
-    watch.stop();
-  }
+function mayRetry(outcome: Result<TextAnswer, FetchFailure>): boolean {
+  if (!outcome.ok) return outcome.error.kind === "network" || outcome.error.kind === "stalled";
+  const { status, url } = outcome.value;
+  return status >= 400 && statusFailure(status, new URL(url)).retry;
 }
 
 async function read({ answer, headers, url }: Followed, watch: IdleWatch): Promise<Result<TextAnswer, FetchFailure>> {

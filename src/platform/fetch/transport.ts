@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureContext } from "node:tls";
-import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import type { Dispatcher } from "undici";
 import { VERSION } from "../../core/version.ts";
 import { type FetchEnv, proxyFor } from "./proxy.ts";
 import { trustedCertificates } from "./trust.ts";
@@ -21,7 +21,10 @@ export interface Transport {
 
 const CONNECT_TIMEOUT_MS = 15_000;
 
-/** Connections by the proxy variables of `env`, trusting the system's certificates as well as Node's. */
+/**
+ * Connections by the proxy variables of `env`, trusting the system's certificates as well as Node's. The client is loaded at
+ * the first request: an agent that has everything it needs keeps 13 MiB by it.
+ */
 export function createTransport(env: FetchEnv): Transport {
   const dispatchers = new Map<string, Dispatcher>();
   let context: SecureContext | undefined;
@@ -29,7 +32,7 @@ export function createTransport(env: FetchEnv): Transport {
   // Made once: parsing some hundred certificates for every connection costs tens of milliseconds each time.
   const secureContext = (): SecureContext => (context ??= createSecureContext({ ca: [...trustedCertificates(env)] }));
 
-  const dispatcherFor = (url: URL): Dispatcher => {
+  const dispatcherFor = ({ Agent, ProxyAgent }: typeof import("undici"), url: URL): Dispatcher => {
     const proxy = proxyFor(url, env);
     const key = `${proxy ?? "direct"} ${url.protocol}`;
     const known = dispatchers.get(key);
@@ -53,7 +56,8 @@ export function createTransport(env: FetchEnv): Transport {
   return {
     async send({ url, method, headers, signal }) {
       const all = { "user-agent": `llmgw/${VERSION}`, "accept-encoding": "identity", ...headers };
-      return await request(url, { method, headers: all, signal, dispatcher: dispatcherFor(url) });
+      const undici = await import("undici");
+      return await undici.request(url, { method, headers: all, signal, dispatcher: dispatcherFor(undici, url) });
     },
     async close() {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
