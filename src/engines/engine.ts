@@ -3,6 +3,7 @@ import type { GpuUuid } from "../core/ids.ts";
 import type { ModelFacts } from "../core/model-facts.ts";
 import type { EngineName, Profile } from "../core/profile.ts";
 import type { Result } from "../core/result.ts";
+import type { EngineProbes, PythonPackage } from "./python-package.ts";
 import type { MemoryRules } from "./weights/memory-rules.ts";
 
 /** A file that a model source offers. */
@@ -86,6 +87,12 @@ export interface Engine {
   readonly name: EngineName;
   /** The name of its executable, as it is looked for on PATH. */
   readonly program: string;
+  /** One replica of it can be several processes on as many nodes, each told its part by `Launch.gang`. */
+  readonly spansNodes?: true;
+  /** How it is installed, when it is a package of Python; left out by one with releases of another kind. */
+  readonly python?: PythonPackage;
+  /** How its program says what it is. Left out: by `--version` and `--list-devices`. */
+  readonly probes?: EngineProbes;
   /** What it loads. */
   readonly formats: readonly ModelFacts["format"][];
   /** How it would use memory when it is started for the profile. */
@@ -111,8 +118,8 @@ export interface Engine {
   explainExit(exit: ExitReport, lastLines: readonly string[], cpuFlags?: readonly string[]): ExitExplanation;
   /** A model small enough to try a build with; undefined: this engine is tried by starting it only. */
   trialModel?(): { readonly name: string; readonly bytes: Uint8Array };
-  /** The version in the text of `--version`. */
+  /** The version in what the program says when it is asked for it. */
   readVersion(output: string): string | undefined;
-  /** The GPUs in the text of `--list-devices`, by the engine's own names. */
+  /** The GPUs in what the program says when it is asked for them, by the engine's own names. */
   readDevices(output: string): readonly string[];
 }
