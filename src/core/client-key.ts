@@ -37,6 +37,8 @@ export interface KeyGrant {
 export interface KeySet {
   readonly revision: number;
   readonly keys: readonly KeyGrant[];
+  /** Their limits are divided among routers: each waits to be told its share. Left out: they are whole. */
+  readonly shared?: boolean;
 }
 
 /** What every key begins with, so that people and scanners for leaked secrets recognise it. */

@@ -8,6 +8,7 @@ import { keySetFromWire, keySetToWire } from "./keys.ts";
 test("keys come out as they went in", () => {
   const set: KeySet = {
     revision: 7,
+    shared: true,
     keys: [
       { id: "key-1", name: "a", sha256: "ab", models: [], limits: NO_LIMITS, expiresAt: undefined },
       {

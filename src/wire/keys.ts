@@ -6,13 +6,14 @@ import { type KeyLimits as WireKeyLimits, KeyLimitsSchema } from "./gen/llmgw/v1
 import { type ClientKey, ClientKeySchema, type KeySet as WireKeySet, KeySetSchema } from "./gen/llmgw/v1/router_pb.js";
 import { toText, toTimestamp, toUint32, zeroAsUnknown } from "./scalar.ts";
 
-export const keySetToWire = ({ revision, keys }: KeySet): WireKeySet =>
-  create(KeySetSchema, { revision: toUint32(revision), keys: keys.map(grantToWire) });
+export const keySetToWire = ({ revision, keys, shared = false }: KeySet): WireKeySet =>
+  create(KeySetSchema, { revision: toUint32(revision), keys: keys.map(grantToWire), shared });
 
 /** Total: what a message leaves out is empty, without a limit, or never. */
-export const keySetFromWire = ({ revision, keys }: WireKeySet): KeySet => ({
+export const keySetFromWire = ({ revision, keys, shared }: WireKeySet): KeySet => ({
   revision,
   keys: keys.map(grantFromWire),
+  shared,
 });
 
 export const limitsToWire = (limits: KeyLimits): WireKeyLimits =>

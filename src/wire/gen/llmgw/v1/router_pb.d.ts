@@ -270,6 +270,13 @@ export declare type KeySet = Message<"llmgw.v1.KeySet"> & {
    * @generated from field: repeated llmgw.v1.ClientKey keys = 2;
    */
   keys: ClientKey[];
+
+  /**
+   * Their limits are divided among routers: none has more than what LimitShares gives it.
+   *
+   * @generated from field: bool shared = 3;
+   */
+  shared: boolean;
 };
 
 /**
