@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
-import { gpu, inventory, profile, ready, replica } from "../../test/fakes/values.ts";
+import { gpu, inventory, profile, ready, replica, offer } from "../../test/fakes/values.ts";
 import { bytes, millis, type NodeId, nodeId, replicaId } from "../core/ids.ts";
 import type { ObservedState } from "../core/observed.ts";
 import type { Profile } from "../core/profile.ts";
@@ -39,8 +39,7 @@ function turn(before: Snapshot, gathered: Partial<Gathered> = {}): Decided {
     routers: { reports: [], goneSince: new Map(), settled: true },
     policy: {
       liveness: { unreachableAfter: millis(15_000), lostAfter: millis(300_000), brake: 0.5 },
-      engines: {},
-      installable: ["llama.cpp"],
+      ...offer("llama.cpp"),
       weightsConcurrency: 4,
     },
     isFirst: false,
@@ -98,8 +97,8 @@ describe("one turn", () => {
     const second = turn(two, { nodes }).snapshot;
     expect(second.nodes.map(({ desiredRevision }) => desiredRevision).toSorted()).toEqual([1, 2]);
     const settings = {
+      ...offer("llama.cpp"),
       engines: { "llama.cpp": { version: "b1", source: "github" } },
-      installable: ["llama.cpp"],
       weightsConcurrency: 4,
     };
     const liveness = { unreachableAfter: millis(15_000), lostAfter: millis(300_000), brake: 0.5 };

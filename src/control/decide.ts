@@ -2,7 +2,7 @@ import type { NewEvent } from "../core/event.ts";
 import { fingerprint } from "../core/fingerprint.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
 import { type Profile, specHash } from "../core/profile.ts";
-import type { Replica } from "../core/replica-state.ts";
+import { type Replica, sharesOf } from "../core/replica-state.ts";
 import { type ClusterPlan, reconcileCluster } from "../reconcile/cluster.ts";
 import { desiredReplicas } from "../reconcile/desired.ts";
 import type { Routers } from "../reconcile/drain.ts";
@@ -120,7 +120,7 @@ function nextReplicas(snapshot: Snapshot, gathered: Gathered): Pick<ClusterPlan,
     routers: gathered.routers,
     drainOf: new Map(specs.map(({ profile, spec }) => [profile, spec.rollout.drain])),
     emptying: new Map(nodes.flatMap(({ id, drain }) => (drain === undefined ? [] : [[id, drain.deadline]]))),
-    makesRoom: makesRoom(snapshot, gathered.policy.installable),
+    makesRoom: makesRoom(snapshot, gathered.policy),
     now: gathered.now,
   });
   const { events } = plan;
@@ -152,7 +152,7 @@ function place(snapshot: Snapshot, replicas: readonly Replica[], { policy, now }
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
     .flatMap((replica) => {
       const spec = specs.get(specKey(replica));
-      return spec === undefined ? [] : [{ id: replica.id, ask: askOf(spec, needs(spec), policy.installable) }];
+      return spec === undefined ? [] : [{ id: replica.id, ask: askOf(spec, needs(spec), policy) }];
     });
   if (pending.length === 0) return replicas;
   const decisions = placeAll(pending, nodeViews(snapshot.nodes, replicas), DEFAULT_POLICY);
@@ -171,10 +171,17 @@ function withDesired(before: Snapshot, snapshot: Snapshot, { policy, isFirst }: 
   const isTouched = touchedNodes(before, snapshot);
   const everywhere = isFirst || before.specs !== snapshot.specs;
   const specs = specsByKey(snapshot);
-  const byNode = Map.groupBy(snapshot.replicas, ({ placement }) => placement?.node);
+  const held = snapshot.replicas.flatMap((replica) =>
+    sharesOf(replica.placement).map(({ node }) => ({ node, replica })),
+  );
+  const byNode = Map.groupBy(held, ({ node }) => node);
   const nodes = snapshot.nodes.map((node) => {
     if (!everywhere && node.desiredHash !== "" && !isTouched.has(node.id)) return node;
-    const replicas = desiredReplicas(node.id, byNode.get(node.id) ?? [], (replica) => specs.get(specKey(replica)));
+    const replicas = desiredReplicas(
+      node.id,
+      (byNode.get(node.id) ?? []).map(({ replica }) => replica),
+      (replica) => specs.get(specKey(replica)),
+    );
     const hash = fingerprint({ replicas, engines: policy.engines, concurrency: policy.weightsConcurrency });
     return hash === node.desiredHash ? node : { ...node, desiredHash: hash, desiredRevision: node.desiredRevision + 1 };
   });
@@ -186,7 +193,7 @@ function touchedNodes(before: Snapshot, after: Snapshot): ReadonlySet<NodeId> {
   if (before.replicas === after.replicas) return new Set();
   const untouched = new Set(before.replicas).intersection(new Set(after.replicas));
   const touched = [...before.replicas, ...after.replicas].filter((replica) => !untouched.has(replica));
-  return new Set(touched.flatMap(({ placement }) => (placement === undefined ? [] : [placement.node])));
+  return new Set(touched.flatMap(({ placement }) => sharesOf(placement).map(({ node }) => node)));
 }
 
 export const specsByKey = ({ specs }: Pick<Snapshot, "specs">): ReadonlyMap<string, Profile> =>

@@ -1,6 +1,6 @@
 import { type Millis, type NodeId, plus } from "../core/ids.ts";
 import type { NodeDrain } from "../core/node.ts";
-import { type Replica, REPLICA_TRAITS } from "../core/replica-state.ts";
+import { type Replica, REPLICA_TRAITS, shareOn } from "../core/replica-state.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
 import type { Change } from "./manifest-change.ts";
@@ -67,4 +67,6 @@ export function withoutFinishedDrains({ nodes, replicas }: Snapshot): readonly S
 
 /** Those that hold something of the node. */
 export const replicasOn = (replicas: readonly Replica[], node: NodeId | string): readonly Replica[] =>
-  replicas.filter(({ placement, state }) => placement?.node === node && REPLICA_TRAITS[state.kind].holdsResources);
+  replicas.filter(
+    ({ placement, state }) => shareOn(placement, node) !== undefined && REPLICA_TRAITS[state.kind].holdsResources,
+  );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
-import { facts, GiB, profile, ready, replica } from "../../test/fakes/values.ts";
+import { facts, GiB, profile, ready, replica, offer } from "../../test/fakes/values.ts";
 import { bytes, nodeId } from "../core/ids.ts";
 import { estimatesOf, explainName } from "./explain.ts";
 
@@ -22,7 +22,7 @@ const cluster = snapshot({
   replicas: [placed, pending],
 });
 
-const explained = (name: string) => explainName(cluster, name, { installable: ["llama.cpp"], inFlight: () => 0 });
+const explained = (name: string) => explainName(cluster, name, { offer: offer("llama.cpp"), inFlight: () => 0 });
 
 describe("explain", () => {
   test("a profile: every rule of every node, and the parts of the estimate with where they are known from", () => {

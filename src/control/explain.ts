@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import type { NodeId } from "../core/ids.ts";
 import type { MemoryEstimate } from "../core/memory-estimate.ts";
 import type { Profile } from "../core/profile.ts";
-import { type Replica, REPLICA_TRAITS } from "../core/replica-state.ts";
-import { askOf } from "../scheduler/ask.ts";
+import { type Replica, REPLICA_TRAITS, sharesOf } from "../core/replica-state.ts";
+import { askOf, type EngineOffer } from "../scheduler/ask.ts";
 import { explain, type NodeAnswer } from "../scheduler/explain.ts";
 import { nodeViews } from "../scheduler/node-view.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
@@ -28,15 +28,12 @@ interface Subject {
 export function explainName(
   snapshot: Snapshot,
   name: string,
-  {
-    installable,
-    inFlight,
-  }: { readonly installable: readonly string[]; readonly inFlight: (id: Replica["id"]) => number },
+  { offer, inFlight }: { readonly offer: EngineOffer; readonly inFlight: (id: Replica["id"]) => number },
 ): ExplainResponse | undefined {
   const subject = subjectOf(snapshot, name);
   if (subject === undefined) return undefined;
   const { spec, replica } = subject;
-  const ask = askOf(spec, needsOf(snapshot)(spec), installable);
+  const ask = askOf(spec, needsOf(snapshot)(spec), offer);
   const { needs } = ask;
   const answers = explain(ask, nodeViews(snapshot.nodes, snapshot.replicas), DEFAULT_POLICY);
   return create(ExplainResponseSchema, {
@@ -50,7 +47,7 @@ export function explainName(
     onCpu: estimateToWire(needs.onCpu),
     onGpus: needs.onGpus.map(estimateToWire),
     kvPerToken: needs.kvPerToken,
-    nodes: answers.map((answer) => nodeToWire(answer, homeOf(replica))),
+    nodes: answers.map((answer) => nodeToWire(answer, homesOf(replica))),
   });
 }
 
@@ -62,12 +59,14 @@ function subjectOf(snapshot: Snapshot, name: string): Subject | undefined {
   return spec === undefined ? undefined : { spec, replica };
 }
 
-const homeOf = (replica: Replica | undefined): NodeId | undefined =>
-  replica !== undefined && REPLICA_TRAITS[replica.state.kind].holdsResources ? replica.placement?.node : undefined;
+const homesOf = (replica: Replica | undefined): readonly NodeId[] =>
+  replica !== undefined && REPLICA_TRAITS[replica.state.kind].holdsResources
+    ? sharesOf(replica.placement).map(({ node }) => node)
+    : [];
 
-const nodeToWire = ({ node, refusals, score }: NodeAnswer, home: NodeId | undefined) => ({
+const nodeToWire = ({ node, refusals, score }: NodeAnswer, homes: readonly NodeId[]) => ({
   node,
-  here: node === home,
+  here: homes.includes(node),
   refusals: refusals.map(({ filter, reason, remedies }) => ({
     rule: filter,
     reason: toText(reason),
@@ -84,7 +83,7 @@ export function estimatesOf(snapshot: Snapshot): (replica: Replica) => Estimated
     const spec = specs.get(specKey(replica));
     if (spec === undefined) return undefined;
     const { onCpu, onGpus, origin } = needs(spec)(spec.context);
-    const gpus = replica.placement?.gpus.length ?? 0;
+    const gpus = sharesOf(replica.placement).reduce((sum, share) => sum + share.gpus.length, 0);
     const estimate: MemoryEstimate = gpus === 0 ? onCpu : (onGpus.find((each) => each.gpus === gpus) ?? onGpus[0]);
     return { estimate, origin };
   };

@@ -1,6 +1,6 @@
 import type { NewEvent } from "../core/event.ts";
 import { type NodeId, type ProfileName, replicaId, type ReplicaId } from "../core/ids.ts";
-import type { Replica, ReplicaKind } from "../core/replica-state.ts";
+import { nodesOf, type Replica, type ReplicaKind, shareOn } from "../core/replica-state.ts";
 import { givenBack } from "../scheduler/give-back.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
 import { decide, type Gathered } from "./decide.ts";
@@ -86,8 +86,8 @@ const READY = { kind: "ready", endpoint: { host: "", port: 0 }, slots: 1, engine
 
 function measuredAfter(node: StoredNode, moving: readonly Replica[]): StoredNode {
   return moving.reduce((measured, { placement, state }) => {
-    if (placement?.node !== node.id) return measured;
-    return givenBack(measured, placement, ENDING.includes(state.kind) ? 1 : -1);
+    const share = shareOn(placement, node.id);
+    return share === undefined ? measured : givenBack(measured, share, ENDING.includes(state.kind) ? 1 : -1);
   }, node);
 }
 
@@ -111,7 +111,7 @@ export function drainForecast(snapshot: Snapshot, gathered: Gathered, node: Node
   const profiles = new Set(leaving.map(({ profile }) => profile));
   const places = made
     .filter(({ profile, placement }) => profiles.has(profile) && placement !== undefined)
-    .map(({ profile, placement }) => `a replica of ${profile} is made on ${placement?.node ?? ""} first`);
+    .map(({ profile, placement }) => `a replica of ${profile} is made on ${nodesOf(placement)} first`);
   const deadline = snapshot.nodes.find(({ id }) => id === node)?.drain?.deadline;
   const until = deadline === undefined ? "" : ` at ${new Date(deadline).toISOString()}`;
   const stuck = leaving.filter(({ id }) => !gone.has(id));

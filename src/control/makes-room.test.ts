@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
-import { GiB, profile, ready, replica } from "../../test/fakes/values.ts";
+import { GiB, profile, ready, replica, offer } from "../../test/fakes/values.ts";
 import { bytes, nodeId } from "../core/ids.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Placement, ReplicaState } from "../core/replica-state.ts";
@@ -49,5 +49,5 @@ test.each([
     want: [],
   },
 ])("$name", ({ before, want }) => {
-  expect([...makesRoom(before, ["llama.cpp"])]).toEqual(want);
+  expect([...makesRoom(before, offer("llama.cpp"))]).toEqual(want);
 });

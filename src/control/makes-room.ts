@@ -1,7 +1,7 @@
 import type { ProfileName, ReplicaId } from "../core/ids.ts";
 import { specHash } from "../core/profile.ts";
-import { type Replica, REPLICA_TRAITS } from "../core/replica-state.ts";
-import { type Ask, askOf } from "../scheduler/ask.ts";
+import { type Replica, REPLICA_TRAITS, shareOn } from "../core/replica-state.ts";
+import { type Ask, askOf, type EngineOffer } from "../scheduler/ask.ts";
 import { givenBack } from "../scheduler/give-back.ts";
 import { nodeViews } from "../scheduler/node-view.ts";
 import { place } from "../scheduler/place.ts";
@@ -10,10 +10,10 @@ import type { Snapshot } from "../store/store.ts";
 import { needsOf } from "./model-needs.ts";
 
 /**
- * Of the profiles whose new replica found no place: the ready replicas that would leave it one. Only their own node is asked
- * again, because nothing changes on the others.
+ * Of the profiles whose new replica found no place: the ready replicas that would leave it one. Only their own nodes are
+ * asked again, because nothing changes on the others.
  */
-export function makesRoom(snapshot: Snapshot, installable: readonly string[]): ReadonlySet<ReplicaId> {
+export function makesRoom(snapshot: Snapshot, offer: EngineOffer): ReadonlySet<ReplicaId> {
   const { profiles, replicas } = snapshot;
   const stuck = new Set(replicas.flatMap(stuckProfile));
   if (stuck.size === 0) return new Set();
@@ -23,7 +23,7 @@ export function makesRoom(snapshot: Snapshot, installable: readonly string[]): R
     .filter(({ profile }) => stuck.has(profile.name))
     .flatMap(({ profile }) => {
       const hash = specHash(profile);
-      const ask = askOf(profile, needs(profile), installable);
+      const ask = askOf(profile, needs(profile), offer);
       return holding
         .filter((replica) => replica.profile === profile.name && mayGo(replica, hash))
         .filter((replica) => fitsInstead(ask, replica, { snapshot, holding }));
@@ -44,8 +44,13 @@ function fitsInstead(
   { snapshot, holding }: { readonly snapshot: Snapshot; readonly holding: readonly Replica[] },
 ): boolean {
   const { placement } = replica;
-  const node = snapshot.nodes.find(({ id }) => id === placement?.node);
-  if (node === undefined || placement === undefined) return false;
-  const others = holding.filter((other) => other !== replica && other.placement?.node === node.id);
-  return place(ask, nodeViews([givenBack(node, placement)], others), DEFAULT_POLICY).kind === "placed";
+  const nodes = snapshot.nodes.flatMap((node) => {
+    const share = shareOn(placement, node.id);
+    return share === undefined ? [] : [givenBack(node, share)];
+  });
+  const others = holding.filter((other) => other !== replica);
+  // A replica over several nodes may have its place beside them.
+  const asked =
+    ask.nodes === 1 ? nodes : [...nodes, ...snapshot.nodes.filter(({ id }) => shareOn(placement, id) === undefined)];
+  return nodes.length > 0 && place(ask, nodeViews(asked, others), DEFAULT_POLICY).kind === "placed";
 }

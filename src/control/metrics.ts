@@ -1,6 +1,6 @@
 import { Gauge, Registry } from "prom-client";
 import { type NodeState, nodeState } from "../core/node.ts";
-import { REPLICA_TRAITS } from "../core/replica-state.ts";
+import { REPLICA_TRAITS, sharesOf } from "../core/replica-state.ts";
 import { nodeViews } from "../scheduler/node-view.ts";
 import type { Snapshot } from "../store/store.ts";
 
@@ -49,7 +49,7 @@ const SAMPLES: Readonly<Record<keyof typeof METRICS, (snapshot: Snapshot) => rea
   },
   gpus: ({ nodes, replicas }) => {
     const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
-    const booked = new Set(holding.flatMap(({ placement }) => placement?.gpus ?? []));
+    const booked = new Set(holding.flatMap(({ placement }) => sharesOf(placement).flatMap(({ gpus }) => gpus)));
     const states = nodes.flatMap(({ inventory }) =>
       inventory.gpus.map(({ uuid, problem }) =>
         problem !== undefined ? "unhealthy" : booked.has(uuid) ? "in_use" : "free",

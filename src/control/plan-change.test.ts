@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
-import { GiB, profile, ready, replica } from "../../test/fakes/values.ts";
+import { GiB, profile, ready, replica, offer } from "../../test/fakes/values.ts";
 import { bytes, millis, nodeId, replicaId } from "../core/ids.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Snapshot } from "../store/store.ts";
@@ -25,8 +25,7 @@ const gatheredOf = ({ nodes }: Snapshot): Gathered => ({
   routers: { reports: [], goneSince: new Map(), settled: true },
   policy: {
     liveness: { unreachableAfter: millis(15_000), lostAfter: millis(300_000), brake: 0.5 },
-    engines: {},
-    installable: ["llama.cpp"],
+    ...offer("llama.cpp"),
     weightsConcurrency: 4,
   },
   isFirst: false,

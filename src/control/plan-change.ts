@@ -1,7 +1,8 @@
+import type { NodeId } from "../core/ids.ts";
 import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
 import { baseCount, specHash } from "../core/profile.ts";
-import type { Replica } from "../core/replica-state.ts";
+import { nodesOf, type Replica, sharesOf } from "../core/replica-state.ts";
 import { ok, type Result } from "../core/result.ts";
 import { profileManifest } from "../config/profile.ts";
 import type { Snapshot } from "../store/store.ts";
@@ -93,17 +94,21 @@ function planned(applied: AppliedProfile, profile: Profile, all: Seen): PlannedP
 function placesOf(profile: Profile, { snapshot, seen }: Seen): readonly PlannedPlace[] {
   const needs = needsOf(snapshot)(profile)(profile.context);
   const fetching = new Set<string>();
+  const isHeld = (id: NodeId): boolean => {
+    const node = snapshot.nodes.find((one) => one.id === id);
+    return node?.inventory.weights.some(({ source }) => source === profile.model.source) ?? false;
+  };
   return seen.made
     .filter((replica) => replica.profile === profile.name)
     .map(({ placement, state }): PlannedPlace => {
       if (placement === undefined) return { node: "", gpus: [], fetches: false, fetchBytes: 0, reason: whyNot(state) };
-      const node = snapshot.nodes.find(({ id }) => id === placement.node);
-      const isHeld = node?.inventory.weights.some(({ source }) => source === profile.model.source) ?? false;
+      const shares = sharesOf(placement);
+      const lacking = shares.filter(({ node }) => !isHeld(node) && !fetching.has(node)).length;
       // The second replica on a node finds what the first has fetched.
-      const fetches = !isHeld && !fetching.has(placement.node);
-      fetching.add(placement.node);
-      const fetchBytes = fetches ? (needs.weights ?? 0) : 0;
-      return { node: placement.node, gpus: placement.gpus, fetches, fetchBytes, reason: "" };
+      for (const { node } of shares) fetching.add(node);
+      const gpus = shares.flatMap((share) => share.gpus);
+      const fetchBytes = lacking * (needs.weights ?? 0);
+      return { node: nodesOf(placement), gpus, fetches: lacking > 0, fetchBytes, reason: "" };
     });
 }
 

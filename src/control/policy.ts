@@ -1,5 +1,6 @@
 import type { ServerConfig } from "../config/server.ts";
 import type { EngineSource } from "../core/desired.ts";
+import type { EngineName } from "../core/profile.ts";
 import { ENGINES } from "../engines/list.ts";
 import type { LivenessPolicy } from "../reconcile/liveness.ts";
 
@@ -9,6 +10,8 @@ export interface ControlPolicy {
   readonly engines: Readonly<Record<string, EngineSource>>;
   /** Engines that a node without them can get: those that are named above, and those that nodes install by themselves. */
   readonly installable: readonly string[];
+  /** Engines of which one replica can span nodes. */
+  readonly spanning: readonly EngineName[];
   readonly weightsConcurrency: number;
 }
 
@@ -16,5 +19,6 @@ export const policyOf = ({ nodes, engines, weights }: ServerConfig): ControlPoli
   liveness: { unreachableAfter: nodes.unreachable_after, lostAfter: nodes.lost_after, brake: nodes.brake },
   engines,
   installable: [...new Set([...ENGINES.map(({ name }) => name), ...Object.keys(engines)])],
+  spanning: ENGINES.filter(({ spansNodes }) => spansNodes === true).map(({ name }) => name),
   weightsConcurrency: weights.concurrency,
 });

@@ -1,4 +1,6 @@
+import type { Gang } from "./gang.ts";
 import type { Bytes, GpuUuid, Millis, NodeId, ProfileName, ReplicaId } from "./ids.ts";
+import type { EngineName } from "./profile.ts";
 
 export interface Endpoint {
   readonly host: string;
@@ -131,8 +133,8 @@ export const REPLICA_TRAITS: Readonly<Record<ReplicaKind, Traits>> = {
   },
 };
 
-/** Where a replica was put, and what is booked for it there. */
-export interface Placement {
+/** What is booked for a replica on one node. */
+export interface Share {
   readonly node: NodeId;
   readonly gpus: readonly GpuUuid[];
   /** Host memory booked. */
@@ -140,6 +142,35 @@ export interface Placement {
   /** Booked on each of the GPUs. */
   readonly gpuMemory: Bytes;
 }
+
+/** Where a replica was put: on its node or, when it spans several, on its head. */
+export interface Placement extends Share {
+  /** Left out: it is on this one node. */
+  readonly gang?: GangPlacement;
+}
+
+interface GangPlacement {
+  /** Every node of it is on the fabric of this name. */
+  readonly fabric: string;
+  /** All ranks run the same. */
+  readonly engine: EngineName;
+  /** Ranks 1 and above, in their order. */
+  readonly followers: readonly Share[];
+}
+
+/** What a replica holds, node by node in the order of ranks. */
+export const sharesOf = (placement: Placement | undefined): readonly Share[] =>
+  placement === undefined ? [] : [placement, ...(placement.gang?.followers ?? [])];
+
+/** Its nodes for people, such as "n1 and n2". */
+export const nodesOf = (placement: Placement | undefined): string =>
+  sharesOf(placement)
+    .map(({ node }) => node)
+    .join(" and ");
+
+/** What a replica holds of a node; undefined: nothing. */
+export const shareOn = (placement: Placement | undefined, node: NodeId | string): Share | undefined =>
+  sharesOf(placement).find((share) => share.node === node);
 
 export interface Replica {
   readonly id: ReplicaId;
@@ -156,4 +187,6 @@ export interface Replica {
   readonly since: Millis;
   /** Why another of the same form is to take its place, in words. Left out: none is. */
   readonly replace?: string;
+  /** Of one that spans nodes, once it is placed. */
+  readonly gang?: Gang;
 }

@@ -2,7 +2,7 @@ import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import { type Millis, millis, type NodeId, type ProfileName, type ReplicaId } from "../core/ids.ts";
 import { baseCount, type Profile, specHash } from "../core/profile.ts";
-import type { Replica, ReplicaState } from "../core/replica-state.ts";
+import { type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
 import { afterDraining, drainedState, type Routers } from "./drain.ts";
 import { followedState, type NodeReports, reportedState, type Sighting, sightingOf } from "./follow.ts";
 import { type Outgoing, rolloutStep, type Swap } from "./rollout.ts";
@@ -71,13 +71,16 @@ export function reconcileCluster(view: ClusterView): ClusterPlan {
 
 /** Reasons beside a changed profile. */
 function outgoingOf({ placement, replace }: Replica, { emptying, now }: ClusterView): Outgoing | undefined {
-  const deadline = placement === undefined ? undefined : emptying.get(placement.node);
-  if (placement === undefined || deadline === undefined) {
-    return replace === undefined ? undefined : { why: replace, isForced: false };
-  }
-  const isForced = now >= deadline;
+  const emptied = sharesOf(placement).flatMap(({ node }) => {
+    const deadline = emptying.get(node);
+    return deadline === undefined ? [] : [{ node, deadline }];
+  });
+  // Of a replica over several nodes that are drained, the node with the least time left decides.
+  const [first] = emptied.toSorted((a, b) => a.deadline - b.deadline);
+  if (first === undefined) return replace === undefined ? undefined : { why: replace, isForced: false };
+  const isForced = now >= first.deadline;
   const late = isForced ? ", and the time to find room elsewhere was over" : "";
-  return { why: `its node ${placement.node} is being drained${late}`, isForced };
+  return { why: `its node ${first.node} is being drained${late}`, isForced };
 }
 
 /** Said before it goes, not found out afterwards. */

@@ -1,6 +1,17 @@
+import type { EngineSource } from "../core/desired.ts";
 import type { Bytes, ProfileName } from "../core/ids.ts";
 import type { ModelNeeds } from "../core/memory-estimate.ts";
 import { ENGINE_NAMES, type EngineName, type Profile } from "../core/profile.ts";
+
+/** Which engines nodes can be given. */
+export interface EngineOffer {
+  /** Those that a node without them can install. */
+  readonly installable: readonly string[];
+  /** Those whose version the operator names, by name. */
+  readonly engines: Readonly<Record<string, Pick<EngineSource, "version">>>;
+  /** Those of which one replica can span nodes. */
+  readonly spanning: readonly EngineName[];
+}
 
 /** What one replica needs of one node. */
 export interface Ask {
@@ -13,8 +24,9 @@ export interface Ask {
   readonly nodeSelector: Readonly<Record<string, string>>;
   /** Any of them will do. */
   readonly engines: readonly EngineName[];
-  /** Engines that a node without them can install. */
-  readonly installable: readonly string[];
+  readonly offer: EngineOffer;
+  /** Nodes that the replica spans; all else is asked of each of them. */
+  readonly nodes: number;
   readonly source: string;
   /** Of the weights on disk; undefined: not known yet. */
   readonly weights: Bytes | undefined;
@@ -45,24 +57,24 @@ export type NeedsAt = (context: number | undefined) => ModelNeeds;
  * - host memory: the whole model on the CPU, the process alone on GPUs;
  * - GPUs: as few as the model fits on with what each can give, else the CPU;
  * - the memory of each: the estimate's share, but whole GPUs when they are asked for by number or nobody knows the model.
- *
- * @param installable names of the engines that nodes can install
  */
-export function askOf(profile: Profile, needsAt: NeedsAt, installable: readonly string[]): Ask {
+export function askOf(profile: Profile, needsAt: NeedsAt, offer: EngineOffer): Ask {
   const needs = needsAt(profile.context);
-  const { gpus, gpuMemory, memory } = profile.resources;
+  const { gpus, gpuMemory, memory, nodes } = profile.resources;
+  const possible = nodes > 1 ? offer.spanning : ENGINE_NAMES;
   return {
     profile: profile.name,
     gpus: { choices: choicesOf(profile, needs), required: gpus !== undefined },
     memory: { onCpu: memory ?? needs.onCpu.host, onGpu: memory ?? needs.onGpus[0].host },
     isNamed: { memory: memory !== undefined, gpuMemory: gpuMemory !== undefined },
     nodeSelector: profile.nodeSelector,
-    engines: profile.engine === "auto" ? ENGINE_NAMES : [profile.engine],
-    installable,
+    engines: profile.engine === "auto" ? possible : [profile.engine],
+    offer,
+    nodes,
     source: profile.model.source,
     weights: needs.weights,
     needs,
-    withContext: (tokens) => askOf({ ...profile, context: tokens }, needsAt, installable),
+    withContext: (tokens) => askOf({ ...profile, context: tokens }, needsAt, offer),
   };
 }
 

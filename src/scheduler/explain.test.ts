@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { facts, GiB, gpu, MiB, node, profile } from "../../test/fakes/values.ts";
+import { facts, GiB, gpu, MiB, node, profile, offer } from "../../test/fakes/values.ts";
 import { knownModel, needsAt } from "../engines/known-model.ts";
 import { bytes } from "../core/ids.ts";
 import type { ClusterNode, HeldModel } from "../core/node.ts";
@@ -22,7 +22,7 @@ interface World {
 
 const asked = ({ profile: of, node: on, installable, model }: World): Ask => {
   const holder = model === undefined ? [] : [node("holder", { weights: [model] })];
-  return askOf(of, needsAt(of, knownModel(of.model.source, [...holder, on], undefined)), installable);
+  return askOf(of, needsAt(of, knownModel(of.model.source, [...holder, on], undefined)), offer(...installable));
 };
 
 const answer = (world: World): NodeAnswer => {
@@ -142,6 +142,14 @@ const CHANGES: { readonly [K in Remedy["kind"]]: (before: World, remedy: RemedyO
     const left = Object.entries(before.profile.nodeSelector).filter(([label]) => !dropped.includes(label));
     return withProfile(before, { nodeSelector: Object.fromEntries(left) });
   },
+  "name-fabric": (before) =>
+    withInventory(before, { fabrics: [{ name: "ib", hcas: [], rateGbps: 0, ports: [], problem: undefined }] }),
+  "mend-fabric": (before, { fabric }) =>
+    withInventory(before, {
+      fabrics: before.node.inventory.fabrics.map((one) => (one.name === fabric ? { ...one, problem: undefined } : one)),
+    }),
+  // Of other nodes, and this world has one.
+  "join-fabric": (before) => before,
   "offer-engine": (before, { engines }) => ({ ...before, installable: [...before.installable, engines[0] ?? ""] }),
   "free-memory": (before, { bytes: freed, beyond }) => {
     const { memoryAvailable, memoryTotal } = before.node.inventory;

@@ -1,5 +1,6 @@
 import type { NodeId } from "../core/ids.ts";
 import type { Ask } from "./ask.ts";
+import { islandsOf, whyAlone } from "./island.ts";
 import { byNodeId, type NodeView } from "./node-view.ts";
 import { weightedScore } from "./place.ts";
 import type { Remedy } from "./remedy.ts";
@@ -25,12 +26,28 @@ export interface NodeAnswer {
 
 /** Every rule's answer for every node: unlike placing, which is content with the first no. */
 export function explain(ask: Ask, views: readonly NodeView[], policy: PlacementPolicy): readonly NodeAnswer[] {
-  return views.toSorted(byNodeId).map((view) => {
+  const answers = views.toSorted(byNodeId).map((view): Asked => {
     const refusals = policy.filters.flatMap((filter): readonly Refusal[] => {
       const reason = filter.check(view, ask);
       return reason === undefined ? [] : [{ filter: filter.name, reason, remedies: filter.remedies(view, ask) }];
     });
     const score = refusals.length === 0 ? weightedScore(view, ask, policy.scorers) : undefined;
-    return { node: view.node.id, refusals, score };
+    return { view, answer: { node: view.node.id, refusals, score } };
+  });
+  return ask.nodes === 1 ? answers.map(({ answer }) => answer) : withIslands(answers, ask);
+}
+
+interface Asked {
+  readonly view: NodeView;
+  readonly answer: NodeAnswer;
+}
+
+/** A node that would take a rank is of no use where too few others of its kind would. */
+function withIslands(asked: readonly Asked[], ask: Ask): readonly NodeAnswer[] {
+  const able = asked.filter(({ answer }) => answer.refusals.length === 0).map(({ view }) => view);
+  const islands = islandsOf(able, ask);
+  return asked.map(({ view, answer }) => {
+    const alone = answer.refusals.length === 0 ? whyAlone(view, islands, ask) : undefined;
+    return alone === undefined ? answer : { ...answer, refusals: [{ filter: "island", ...alone }], score: undefined };
   });
 }

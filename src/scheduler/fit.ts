@@ -1,5 +1,5 @@
 import { type Bytes, bytes } from "../core/ids.ts";
-import type { Placement } from "../core/replica-state.ts";
+import type { Share } from "../core/replica-state.ts";
 import type { Ask, GpuShare } from "./ask.ts";
 import { compareIds, type GpuView, type NodeView } from "./node-view.ts";
 
@@ -40,7 +40,7 @@ export function isFitting({ gpu, booked, free }: GpuView, memory: GpuShare["memo
 }
 
 /** What would be booked on the node; undefined: its GPUs are too few. */
-export function bookingFor(view: NodeView, ask: Ask): Placement | undefined {
+export function bookingFor(view: NodeView, ask: Ask): Share | undefined {
   const pick = gpusFor(view, ask);
   if (pick === undefined) return undefined;
   return {

@@ -1,6 +1,6 @@
 import { type Bytes, bytes, type GpuUuid, type NodeId, type ProfileName } from "../core/ids.ts";
 import type { ClusterNode, Gpu } from "../core/node.ts";
-import { type Placement, type Replica, type ReplicaKind, REPLICA_TRAITS } from "../core/replica-state.ts";
+import { type Replica, type ReplicaKind, REPLICA_TRAITS, type Share, sharesOf } from "../core/replica-state.ts";
 
 export interface GpuView {
   readonly gpu: Gpu;
@@ -22,7 +22,7 @@ export interface NodeView {
 /** What one replica holds of a node, from the moment it is placed there. */
 interface Booking {
   readonly profile: ProfileName;
-  readonly placement: Placement;
+  readonly share: Share;
   /** Its engine may run, so that what is measured on the node may count it already. */
   readonly measured: boolean;
 }
@@ -31,23 +31,21 @@ interface Booking {
 const NOT_RUNNING: readonly ReplicaKind[] = ["placed", "preparing"];
 
 export function nodeViews(nodes: readonly ClusterNode[], replicas: readonly Replica[]): readonly NodeView[] {
-  const byNode = Map.groupBy(
-    replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources),
-    (replica) => replica.placement?.node,
-  );
-  return nodes.map((node) => viewOf(node, (byNode.get(node.id) ?? []).flatMap(bookingOf)));
+  const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
+  const byNode = Map.groupBy(holding.flatMap(bookingsOf), ({ share }) => share.node);
+  return nodes.map((node) => viewOf(node, byNode.get(node.id) ?? []));
 }
 
-const bookingOf = ({ profile, placement, state }: Replica): readonly Booking[] =>
-  placement === undefined ? [] : [{ profile, placement, measured: !NOT_RUNNING.includes(state.kind) }];
+const bookingsOf = ({ profile, placement, state }: Replica): readonly Booking[] =>
+  sharesOf(placement).map((share) => ({ profile, share, measured: !NOT_RUNNING.includes(state.kind) }));
 
 /** The node after one more replica was given to it. */
-export const withBooking = (view: NodeView, profile: ProfileName, placement: Placement): NodeView =>
-  viewOf(view.node, [...view.bookings, { profile, placement, measured: false }]);
+export const withBooking = (view: NodeView, profile: ProfileName, share: Share): NodeView =>
+  viewOf(view.node, [...view.bookings, { profile, share, measured: false }]);
 
 function viewOf(node: ClusterNode, bookings: readonly Booking[]): NodeView {
   const { memoryTotal, memoryAvailable } = node.inventory;
-  const ofHost = (booking: Booking): number => hostMemory(booking.placement, node.inventory.gpus);
+  const ofHost = (booking: Booking): number => hostMemory(booking.share, node.inventory.gpus);
   const memoryBooked = sum(bookings, ofHost);
   const host = free({
     total: memoryTotal,
@@ -60,17 +58,17 @@ function viewOf(node: ClusterNode, bookings: readonly Booking[]): NodeView {
 }
 
 function gpuView(gpu: Gpu, bookings: readonly Booking[], host: Bytes): GpuView {
-  const onIt = bookings.filter(({ placement }) => placement.gpus.includes(gpu.uuid));
-  const booked = sum(onIt, ({ placement }) => placement.gpuMemory);
+  const onIt = bookings.filter(({ share }) => share.gpus.includes(gpu.uuid));
+  const booked = sum(onIt, ({ share }) => share.gpuMemory);
   // What is booked on a GPU that shares the host's memory is booked there.
   if (gpu.unified) return { gpu, booked, free: host };
   const used = bytes(gpu.memoryTotal - gpu.memoryFree);
-  const later = sum(unmeasured(onIt), ({ placement }) => placement.gpuMemory);
+  const later = sum(unmeasured(onIt), ({ share }) => share.gpuMemory);
   return { gpu, booked, free: free({ total: gpu.memoryTotal, used, booked, unmeasured: later }) };
 }
 
 /** Host memory that a placement takes: its own, and that of GPUs which have none of their own. */
-export function hostMemory({ memory, gpuMemory, gpus }: Omit<Placement, "node">, present: readonly Gpu[]): Bytes {
+export function hostMemory({ memory, gpuMemory, gpus }: Omit<Share, "node">, present: readonly Gpu[]): Bytes {
   const unified = present.filter(({ unified, uuid }) => unified && gpus.includes(uuid)).length;
   return bytes(memory + gpuMemory * unified);
 }

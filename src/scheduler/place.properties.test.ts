@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { facts, GiB, gpu, MiB, node, profile } from "../../test/fakes/values.ts";
+import { facts, GiB, gpu, MiB, node, profile, offer } from "../../test/fakes/values.ts";
 import { bytes } from "../core/ids.ts";
 import type { ClusterNode, Gpu } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
@@ -104,7 +104,7 @@ test("the best place of a small cluster is the one that trying everything finds"
   const cluster = fc.uniqueArray(anyNode, { selector: ({ id }) => id, minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(cluster, anyProfile, (nodes, of) => {
-      const ask = askOf(of, needsAt(of, knownModel(SOURCE, nodes, undefined)), ["llama.cpp"]);
+      const ask = askOf(of, needsAt(of, knownModel(SOURCE, nodes, undefined)), offer("llama.cpp"));
       const best = bruteForce(ask, nodes);
       const decision = place(ask, nodeViews(nodes, []), DEFAULT_POLICY);
       if (decision.kind === "unplaceable") {
@@ -127,13 +127,13 @@ test("a model that no single GPU can hold gets as many as it needs, and each no 
   const nodes = [node("a", { weights, gpus })];
   const of = profile("p", { context: 8192 });
   const decision = place(
-    askOf(of, needsAt(of, knownModel(SOURCE, nodes, undefined)), []),
+    askOf(of, needsAt(of, knownModel(SOURCE, nodes, undefined)), offer()),
     nodeViews(nodes, []),
     DEFAULT_POLICY,
   );
   expect(decision).toMatchObject({ kind: "unplaceable", rejections: [{ filter: "engine" }] });
   const again = place(
-    askOf(of, needsAt(of, knownModel(SOURCE, nodes, undefined)), ["llama.cpp"]),
+    askOf(of, needsAt(of, knownModel(SOURCE, nodes, undefined)), offer("llama.cpp")),
     nodeViews(nodes, []),
     DEFAULT_POLICY,
   );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { gpu, GiB, MiB, node, profile, ready, replica } from "../../test/fakes/values.ts";
+import { gpu, GiB, MiB, node, profile, ready, replica, offer } from "../../test/fakes/values.ts";
 import { bytes, gpuUuid, nodeId, replicaId } from "../core/ids.ts";
 import type { ClusterNode } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
@@ -11,10 +11,10 @@ import { nodeViews } from "./node-view.ts";
 import { type Decision, place, placeAll } from "./place.ts";
 import { DEFAULT_POLICY } from "./policies.ts";
 
-const INSTALLABLE = ["llama.cpp"];
+const OFFER = offer("llama.cpp");
 
 const asked = (of: Profile, nodes: readonly ClusterNode[]): Ask =>
-  askOf(of, needsAt(of, knownModel(of.model.source, nodes, undefined)), INSTALLABLE);
+  askOf(of, needsAt(of, knownModel(of.model.source, nodes, undefined)), OFFER);
 const placed = (of: Profile, nodes: readonly ClusterNode[], replicas: readonly Replica[] = []): Decision =>
   place(asked(of, nodes), nodeViews(nodes, replicas), DEFAULT_POLICY);
 

@@ -7,6 +7,10 @@ export type Remedy =
   | { readonly kind: "uncordon" }
   | { readonly kind: "add-labels"; readonly labels: Readonly<Record<string, string>> }
   | { readonly kind: "drop-selector"; readonly labels: readonly string[] }
+  | { readonly kind: "name-fabric" }
+  | { readonly kind: "mend-fabric"; readonly fabric: string }
+  /** So many more nodes of the fabric must be able to take a rank. */
+  | { readonly kind: "join-fabric"; readonly fabric: string; readonly nodes: number }
   | { readonly kind: "offer-engine"; readonly engines: readonly string[] }
   /** `beyond`: more than the node would have if nothing else ran. */
   | { readonly kind: "free-memory"; readonly bytes: Bytes; readonly beyond: boolean }
@@ -32,6 +36,10 @@ const WORDS: { readonly [K in Remedy["kind"]]: (remedy: RemedyOf[K]) => string }
   uncordon: () => "uncordon it",
   "add-labels": ({ labels }) => `give it the ${plural("label", pairs(labels))}`,
   "drop-selector": ({ labels }) => `drop ${labels.join(" and ")} from node_selector`,
+  "name-fabric": () => "name its fabric in its agent.yaml (fabrics:), if it is on one",
+  "mend-fabric": ({ fabric }) => `mend its ports on fabric ${fabric}`,
+  "join-fabric": ({ fabric, nodes }) =>
+    `make room on ${String(nodes)} more ${nodes === 1 ? "node" : "nodes"} of fabric ${fabric}`,
   "offer-engine": ({ engines }) => `name ${engines.join(" or ")} in server.yaml (engines:), or install it there`,
   "free-memory": ({ bytes, beyond }) => `${beyond ? "add" : "free"} ${formatBytes(bytes)} of memory`,
   "name-memory": ({ bytes }) => `set resources.memory to ${formatBytes(bytes)} or less`,

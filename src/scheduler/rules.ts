@@ -1,4 +1,5 @@
 import type { Ask } from "./ask.ts";
+import type { Island } from "./island.ts";
 import type { NodeView } from "./node-view.ts";
 import type { Remedy } from "./remedy.ts";
 
@@ -19,7 +20,18 @@ export interface Scorer {
   score(view: NodeView, ask: Ask): number;
 }
 
+/** Compares groups of nodes for a replica that spans several. */
+export interface IslandScorer {
+  readonly name: string;
+  readonly doc: string;
+  readonly weight: number;
+  /** 0 is worst and 1 is best; the caller clamps. */
+  score(island: Island, ask: Ask): number;
+}
+
 export interface PlacementPolicy {
   readonly filters: readonly Filter[];
   readonly scorers: readonly Scorer[];
+  /** Added to the mean of the scores of the island's best nodes. */
+  readonly islandScorers: readonly IslandScorer[];
 }

@@ -1,6 +1,7 @@
 import { bytes, gpuUuid, millis, nodeId, profileName, replicaId } from "../../src/core/ids.ts";
 import type { ClusterNode, Gpu, Inventory } from "../../src/core/node.ts";
 import type { ModelFacts } from "../../src/core/model-facts.ts";
+import type { EngineOffer } from "../../src/scheduler/ask.ts";
 import { type Profile, specHash } from "../../src/core/profile.ts";
 import type { Replica, ReplicaState } from "../../src/core/replica-state.ts";
 
@@ -71,6 +72,15 @@ export const profile = (name: string, more: Partial<Profile> = {}): Profile => (
   startTimeout: millis(1_800_000),
   rollout: { surge: 1, unavailable: 0, drain: millis(300_000) },
   ...more,
+});
+
+/** Engines that any node can install, none of a certain version. */
+export const offer = (
+  ...installable: readonly string[]
+): EngineOffer & { readonly engines: Record<string, never> } => ({
+  installable,
+  engines: {},
+  spanning: ["vllm", "sglang"],
 });
 
 export const ready: ReplicaState = {

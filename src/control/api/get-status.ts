@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { nodeState } from "../../core/node.ts";
-import { REPLICA_TRAITS } from "../../core/replica-state.ts";
+import { REPLICA_TRAITS, sharesOf } from "../../core/replica-state.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Snapshot } from "../../store/store.ts";
 import { type GetStatusResponse, GetStatusResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
@@ -28,7 +28,7 @@ export function getStatus({ loop, routers, startedAt, routerUrl }: ControlPlane)
 
 function gpusInUse({ replicas }: Snapshot): number {
   const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
-  return new Set(holding.flatMap(({ placement }) => placement?.gpus ?? [])).size;
+  return new Set(holding.flatMap(({ placement }) => sharesOf(placement).flatMap(({ gpus }) => gpus))).size;
 }
 
 /** How often each word is there. */

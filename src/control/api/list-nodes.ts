@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { NodeId } from "../../core/ids.ts";
-import type { Replica } from "../../core/replica-state.ts";
+import { type Replica, shareOn } from "../../core/replica-state.ts";
 import {
   type ListNodesRequest,
   type ListNodesResponse,
@@ -23,5 +23,8 @@ export function listNodes({ loop, agents }: ControlPlane, { id }: ListNodesReque
 /** A lost replica was on its node, and is no longer counted there. */
 const replicasOn = (node: NodeId, replicas: readonly Replica[]) =>
   replicas
-    .filter(({ placement, state }) => placement?.node === node && state.kind !== "lost" && state.kind !== "stopped")
+    .filter(
+      ({ placement, state }) =>
+        shareOn(placement, node) !== undefined && state.kind !== "lost" && state.kind !== "stopped",
+    )
     .map(({ id }) => id);

@@ -54,7 +54,7 @@ type GpuCounts = readonly [number, ...number[]];
 
 /** A number that the profile names is the only one. */
 function gpuCounts({ resources, parallel }: Profile, facts: ModelFacts | undefined, { split }: MemoryRules): GpuCounts {
-  if (resources.gpus !== undefined && resources.gpus > 0) return [resources.gpus];
+  if (resources.gpus !== undefined && resources.gpus > 0) return [resources.gpus * resources.nodes];
   const asked = parallel.tensor * parallel.pipeline;
   if (asked > 1) return [asked];
   if (split === "tensor") {

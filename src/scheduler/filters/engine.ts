@@ -3,9 +3,9 @@ import type { Filter } from "../rules.ts";
 export const engine: Filter = {
   name: "engine",
   doc: "The engine is on the node or can be installed there.",
-  check({ node }, { engines, installable }) {
+  check({ node }, { engines, offer }) {
     const present = node.inventory.engines.map(({ name }) => name);
-    if (engines.some((name) => present.includes(name) || installable.includes(name))) return undefined;
+    if (engines.some((name) => present.includes(name) || offer.installable.includes(name))) return undefined;
     return `has no ${engines.join(" or ")}, and server.yaml names none to install (engines:)`;
   },
   remedies: (_, { engines }) => [{ kind: "offer-engine", engines }],
