@@ -11,6 +11,7 @@ type LooseAlias = Loose<z.output<typeof aliasSchema>>;
 
 /** A document as far as it could be read, with its place. */
 export interface DraftDocument {
+  readonly file: string;
   readonly tree: Tree;
   readonly kind: "Profile" | "Alias" | "Upstream";
   readonly name: string | undefined;
@@ -73,27 +74,43 @@ export function aliasRules({ targets = [], fallback = [] }: LooseAlias): readonl
   return [...twice, ...again, ...(idle ? [nobody] : [])];
 }
 
-/** What must hold between the documents of a file: names are there once, and a model name leads to one place. */
-export function acrossDocuments(drafts: readonly DraftDocument[]): readonly Found[] {
+/** A problem of the document at that place of the list. */
+export interface FoundIn {
+  readonly document: number;
+  readonly found: Found;
+}
+
+/** What must hold between the documents of all files: names are there once, and a model name leads to one place. */
+export function acrossDocuments(drafts: readonly DraftDocument[]): readonly FoundIn[] {
   const names = drafts.map(({ kind, name }) => (name === undefined ? undefined : `${kind} ${name}`));
-  const twice = repeated(names).map(({ index, value }): Found => {
-    const tree = drafts[index]?.tree;
-    return found(tree, ["name"], `${value} is there twice in this file`);
+  const twice = repeated(names).map(({ index, value }): FoundIn => {
+    const first = drafts[names.indexOf(value)];
+    const where =
+      first?.file === drafts[index]?.file ? "is there twice in this file" : `is in ${first?.file ?? ""} too`;
+    return foundIn(drafts, index, { path: ["name"], message: `${value} ${where}` });
   });
-  const claims = drafts.flatMap(({ tree, kind, name, serves }, document) =>
-    serves.map((served, index) => ({ tree, served, document, kind, name, index })),
+  const claims = drafts.flatMap((draft, document) =>
+    draft.serves.map((served, index) => ({ draft, document, served, index })),
   );
-  const shared = claims.flatMap(({ tree, served, document, index, kind }): readonly Found[] => {
+  const shared = claims.flatMap(({ draft, served, document, index }): readonly FoundIn[] => {
     const before = claims.find((other) => other.served === served && other.document < document);
     if (served === undefined || before === undefined) return [];
-    if (before.kind === kind && before.name === drafts[document]?.name) return [];
-    const path = kind === "Profile" ? ["serves", index] : ["name"];
-    return [found(tree, path, `the model name ${served} is already taken by ${before.kind} ${before.name ?? ""}`)];
+    const { kind, name, file } = before.draft;
+    if (kind === draft.kind && name === draft.name) return [];
+    const path = draft.kind === "Profile" ? ["serves", index] : ["name"];
+    const where = file === draft.file ? "" : ` of ${file}`;
+    const message = `the model name ${served} is already taken by ${kind} ${name ?? ""}${where}`;
+    return [foundIn(drafts, document, { path, message })];
   });
   return [...twice, ...shared];
 }
 
-function found(tree: Tree | undefined, path: Found["path"], message: string): Found {
+function foundIn(
+  drafts: readonly DraftDocument[],
+  document: number,
+  { path, message }: Pick<Found, "path" | "message">,
+): FoundIn {
+  const tree = drafts[document]?.tree;
   const at = tree === undefined ? TOP : locate(tree, path);
-  return { at, path, message, hint: "" };
+  return { document, found: { at, path, message, hint: "" } };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../core/profile.ts";
-import { type ManifestObject, parseManifest } from "./manifest.ts";
+import { type ManifestObject, parseManifest, parseManifests } from "./manifest.ts";
 import { renderProblems } from "./problem.ts";
 import { profileManifest } from "./profile.ts";
 import { unsupported } from "./unsupported.ts";
@@ -294,5 +294,31 @@ describe("a profile is written as a manifest that is read back to it", () => {
         expect(profileOf(profileManifest(profile))).toEqual(profile);
       }),
     );
+  });
+});
+
+describe("several files are one manifest", () => {
+  const told = (...texts: readonly string[]): string => {
+    const parsed = parseManifests(texts.map((text, at) => ({ text, fileName: `${"abc"[at] ?? ""}.yaml` })));
+    return parsed.ok ? parsed.value.map(({ kind }) => kind).join(" ") : renderProblems(parsed.error);
+  };
+
+  test.each([
+    ["all right", [LEAST, LEAST.replace("tiny\n", "other\n")], "Profile Profile"],
+    ["a profile in two of them", [LEAST, `# again\n${LEAST}`], "b.yaml:3: Profile tiny is in a.yaml too"],
+    [
+      "a model name in two of them",
+      [LEAST, "kind: Profile\nname: other\nserves: [other, tiny]\nmodel: {source: 'tiny:'}\n"],
+      "b.yaml:3: the model name tiny is already taken by Profile tiny of a.yaml",
+    ],
+    [
+      "each with its own faults, file by file",
+      ["kind: Profile\nname: a\nmodle: 1\n", LEAST, "kind: Profil\n"],
+      /^a\.yaml:1: .*\na\.yaml:3: .*modle.*\nc\.yaml:1: .*did you mean Profile\?$/,
+    ],
+    ["an empty one", [LEAST, "# nothing\n"], /^b\.yaml:1: the file holds no document/],
+  ])("%s", (_, texts, want) => {
+    if (typeof want === "string") expect(told(...texts)).toBe(want);
+    else expect(told(...texts)).toMatch(want);
   });
 });

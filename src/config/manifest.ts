@@ -27,7 +27,7 @@ interface Draft extends DraftDocument {
 // Manifests travel to the control plane: what surrounds the writer is not what surrounds the reader.
 const AS_WRITTEN = { env: undefined, readSecret: undefined } as const;
 
-type Read = (tree: Tree, partial: boolean) => Draft;
+type Read = (tree: Tree, partial: boolean) => Omit<Draft, "file">;
 
 const KINDS: Readonly<Record<ManifestObject["kind"], Read>> = {
   Profile(tree, partial) {
@@ -64,32 +64,62 @@ const KINDS: Readonly<Record<ManifestObject["kind"], Read>> = {
   },
 };
 
-/** Reads a manifest: one object a YAML document. Every problem of the file comes back at once, in the order of the file. */
-export function parseManifest(
+/** A manifest before it is read. */
+export interface ManifestText {
+  readonly text: string | Uint8Array;
+  /** For messages. */
+  readonly fileName: string;
+}
+
+/** Reads one manifest; see {@link parseManifests}. */
+export const parseManifest = (
   text: string | Uint8Array,
   fileName: string,
+): Result<readonly ManifestObject[], readonly ConfigProblem[]> => parseManifests([{ text, fileName }]);
+
+/**
+ * Reads manifests that belong together: one object a YAML document. Every problem of every file comes back at once, file by
+ * file and in the order of each.
+ */
+export function parseManifests(
+  files: readonly ManifestText[],
 ): Result<readonly ManifestObject[], readonly ConfigProblem[]> {
+  const read = files.map(readFile);
+  const drafts = read.flatMap((file) => file.drafts);
+  const across = acrossDocuments(drafts);
+  const problems = read.flatMap(({ fileName, found, drafts: own }) => {
+    const between = across.filter(({ document }) => own.some((draft) => draft === drafts[document]));
+    return asProblems(fileName, [...found, ...between.map((one) => one.found)]);
+  });
+  return problems.length > 0 ? err(problems) : ok(drafts.map(({ finish }) => finish()));
+}
+
+interface ReadFile {
+  readonly fileName: string;
+  readonly drafts: readonly Draft[];
+  readonly found: readonly Found[];
+}
+
+function readFile({ text, fileName }: ManifestText): ReadFile {
   const { trees, partial, found } = readTrees(text);
-  const read = trees.map((tree) => readObject(tree, partial));
   if (trees.length === 0 && found.length === 0) {
     const empty = { at: TOP, path: [], message: "the file holds no document", hint: FIRST_LINE };
-    return err(asProblems(fileName, [empty]));
+    return { fileName, drafts: [], found: [empty] };
   }
-  const drafts = read.flatMap((one) => (one.ok ? [one.value] : []));
-  const all = [
-    ...found,
-    ...read.flatMap((one) => (one.ok ? one.value.found : [one.error])),
-    ...acrossDocuments(drafts),
-  ];
-  if (all.length > 0) return err(asProblems(fileName, all));
-  return ok(drafts.map(({ finish }) => finish()));
+  const read = trees.map((tree) => readObject(tree, partial));
+  const drafts = read.flatMap((one) => (one.ok ? [{ ...one.value, file: fileName }] : []));
+  return {
+    fileName,
+    drafts,
+    found: [...found, ...read.flatMap((one) => (one.ok ? one.value.found : [one.error]))],
+  };
 }
 
 const FIRST_LINE = `a document begins with kind: ${Object.keys(KINDS).join(" or ")}`;
 
-function readObject(tree: Tree, partial: boolean): Result<Draft, Found> {
+function readObject(tree: Tree, partial: boolean): Result<Omit<Draft, "file">, Found> {
   const words = Object.keys(KINDS);
-  const problem = (message: string, hint = ""): Result<Draft, Found> =>
+  const problem = (message: string, hint = ""): Result<never, Found> =>
     err({ at: locate(tree, ["kind"]), path: ["kind"], message, hint });
   if (tree.kind !== "map") return problem("a document must be a map of keys", FIRST_LINE);
   const written = tree.entries.find(({ key }) => key === "kind")?.value;

@@ -12,10 +12,10 @@ export interface ConfigProblem {
   readonly hint: string;
 }
 
-/** One line each, in the order of the file: `agent.yaml:3: … ; did you mean …?` */
+/** One line each, file by file in the order of each file: `agent.yaml:3: … ; did you mean …?` */
 export function renderProblems(problems: readonly ConfigProblem[]): string {
-  return problems
-    .toSorted((a, b) => a.line - b.line || a.column - b.column)
+  return [...Map.groupBy(problems, ({ file }) => file).values()]
+    .flatMap((ofFile) => ofFile.toSorted((a, b) => a.line - b.line || a.column - b.column))
     .map(({ file, line, message, hint }) => `${file}:${String(line)}: ${message}${hint === "" ? "" : `; ${hint}`}`)
     .join("\n");
 }

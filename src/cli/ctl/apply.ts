@@ -1,4 +1,4 @@
-import { parseManifest } from "../../config/manifest.ts";
+import { parseManifests } from "../../config/manifest.ts";
 import { renderProblems } from "../../config/problem.ts";
 import { create } from "@bufbuild/protobuf";
 import { LlmgwError } from "../../core/errors.ts";
@@ -15,7 +15,8 @@ import { waitUntilReady } from "./wait-ready.ts";
 export const apply: CommandSpec = {
   name: "apply",
   summary: "make what is to run be what the files say",
-  details: "When one document is wrong nothing is changed, and every problem of every file is named.",
+  details:
+    "All files are one change: when one document is wrong nothing is changed, and every problem of every file is named.",
   options: [
     MANIFEST_FILES,
     {
@@ -40,10 +41,8 @@ export const apply: CommandSpec = {
 };
 
 async function applyManifests(call: Call, { client }: Session, manifests: readonly Manifest[]): Promise<number> {
-  const applied: Applied[] = [];
-  for (const { fileName, text } of manifests) {
-    applied.push(...(await client.apply({ manifest: text, fileName })).applied);
-  }
+  const files = manifests.map(({ fileName, text }) => ({ fileName, manifest: text }));
+  const { applied } = await client.apply({ files });
   printApplied(call, applied);
   if (call.flags.given("wait")) {
     for (const { kind, name } of applied) {
@@ -53,13 +52,10 @@ async function applyManifests(call: Call, { client }: Session, manifests: readon
   return 0;
 }
 
-/** Before anything is sent, so that one run names the problems of every file and a wrong one changes nothing. */
+/** Before anything is sent: what is wrong can be told without a control plane. */
 function refuseWrongOnes(manifests: readonly Manifest[]): void {
-  const problems = manifests.flatMap(({ fileName, text }) => {
-    const parsed = parseManifest(text, fileName);
-    return parsed.ok ? [] : [renderProblems(parsed.error)];
-  });
-  if (problems.length > 0) throw new LlmgwError("BAD_CONFIG", `Nothing was applied:\n${problems.join("\n")}`);
+  const parsed = parseManifests(manifests);
+  if (!parsed.ok) throw new LlmgwError("BAD_CONFIG", `Nothing was applied:\n${renderProblems(parsed.error)}`);
 }
 
 export function printApplied(call: Call, applied: readonly Applied[]): void {

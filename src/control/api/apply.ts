@@ -6,8 +6,8 @@ import { applyInformed, lookAtUnknown } from "../informed-apply.ts";
 import { profilesOf } from "./manifests.ts";
 
 /** The whole manifest or nothing, with every reason. */
-export async function apply(plane: ControlPlane, { manifest, fileName }: ApplyRequest): Promise<ApplyResponse> {
-  const profiles = profilesOf([{ manifest, fileName }]);
+export async function apply(plane: ControlPlane, { manifest, fileName, files }: ApplyRequest): Promise<ApplyResponse> {
+  const profiles = profilesOf(manifest === "" && files.length > 0 ? files : [{ manifest, fileName }, ...files]);
   const { loop, clock } = plane;
   const looked = await lookAtUnknown(plane, profiles);
   const applied = await loop.change((snapshot) => applyInformed(snapshot, { profiles, looked, now: clock.now() }));

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { parseManifest } from "../../config/manifest.ts";
+import { parseManifests } from "../../config/manifest.ts";
 import { renderProblems } from "../../config/problem.ts";
 import { unsupported } from "../../config/unsupported.ts";
 import type { Profile } from "../../core/profile.ts";
@@ -8,12 +8,11 @@ import type { Profile } from "../../core/profile.ts";
 export function profilesOf(
   files: readonly { readonly manifest: string; readonly fileName: string }[],
 ): readonly Profile[] {
-  const parsed = files.map(({ manifest, fileName }) =>
-    parseManifest(manifest, fileName === "" ? "manifest" : fileName),
+  const parsed = parseManifests(
+    files.map(({ manifest, fileName }) => ({ text: manifest, fileName: fileName === "" ? "manifest" : fileName })),
   );
-  const problems = parsed.flatMap((one) => (one.ok ? [] : [renderProblems(one.error)]));
-  if (problems.length > 0) throw new ConnectError(problems.join("\n"), Code.InvalidArgument);
-  const objects = parsed.flatMap((one) => (one.ok ? one.value : []));
+  if (!parsed.ok) throw new ConnectError(renderProblems(parsed.error), Code.InvalidArgument);
+  const objects = parsed.value;
   const refusals = objects.flatMap(unsupported);
   if (refusals.length > 0) throw new ConnectError(refusals.join("\n"), Code.InvalidArgument);
   return objects.flatMap((object) => (object.kind === "Profile" ? [object.profile] : []));
