@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Endpoint, Event, Inventory, KeyLimits, MemoryEstimate, Progress } from "./common_pb.js";
+import type { GangStatus } from "./gang_pb.js";
 import type { CordonRequestSchema, CordonResponseSchema, DrainRequestSchema, DrainResponseSchema, GetRolloutRequestSchema, GetRolloutResponseSchema, ManifestFile, PlanRequestSchema, PlanResponseSchema, RestartRequestSchema, RestartResponseSchema, ScaleRequestSchema, ScaleResponseSchema, UndoRolloutRequestSchema, UndoRolloutResponseSchema } from "./changing_pb.js";
 import type { BackupRequestSchema, BackupResponseSchema, DebugRequestSchema, DebugResponseSchema, ExportRequestSchema, ExportResponseSchema, ListEnginesRequestSchema, ListEnginesResponseSchema, ListWeightsRequestSchema, ListWeightsResponseSchema } from "./operating_pb.js";
 import type { GetRequestRequestSchema, GetRequestResponseSchema, GetUsageRequestSchema, GetUsageResponseSchema } from "./usage_pb.js";
@@ -428,6 +429,13 @@ export declare type Replica = Message<"llmgw.v1.Replica"> & {
    * @generated from field: string estimate_origin = 19;
    */
   estimateOrigin: string;
+
+  /**
+   * Of a replica that spans nodes; `node` is its head's.
+   *
+   * @generated from field: llmgw.v1.GangStatus gang = 20;
+   */
+  gang?: GangStatus | undefined;
 };
 
 /**

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Endpoint, Inventory, Progress } from "./common_pb.js";
+import type { GangTask, RankReport } from "./gang_pb.js";
 
 /**
  * Describes the file llmgw/v1/agent.proto.
@@ -407,6 +408,25 @@ export declare type DesiredReplica = Message<"llmgw.v1.DesiredReplica"> & {
    * @generated from field: uint32 generation = 13;
    */
   generation: number;
+
+  /**
+   * How the model is cut over the GPUs of all ranks together; 0: not at all.
+   *
+   * @generated from field: uint32 tensor_parallel = 14;
+   */
+  tensorParallel: number;
+
+  /**
+   * @generated from field: uint32 pipeline_parallel = 15;
+   */
+  pipelineParallel: number;
+
+  /**
+   * Left out: the replica is on this node alone.
+   *
+   * @generated from field: llmgw.v1.GangTask gang = 16;
+   */
+  gang?: GangTask | undefined;
 };
 
 /**
@@ -533,6 +553,13 @@ export declare type ObservedReplica = Message<"llmgw.v1.ObservedReplica"> & {
    * @generated from field: uint32 pid = 11;
    */
   pid: number;
+
+  /**
+   * Of a rank of a replica that spans nodes.
+   *
+   * @generated from field: llmgw.v1.RankReport rank = 12;
+   */
+  rank?: RankReport | undefined;
 };
 
 /**
