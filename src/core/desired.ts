@@ -1,3 +1,4 @@
+import type { GangTask } from "./gang.ts";
 import type { GpuUuid, Millis, ProfileName, ReplicaId } from "./ids.ts";
 import type { ModelSpec } from "./profile.ts";
 
@@ -17,6 +18,10 @@ export interface DesiredReplica {
   readonly apiKey: string;
   readonly startTimeout: Millis;
   readonly generation: number;
+  /** How the model is cut over the GPUs of all ranks together. Left out: not at all. */
+  readonly parallel?: { readonly tensor: number; readonly pipeline: number };
+  /** Left out: the replica is on this node alone. */
+  readonly gang?: GangTask;
 }
 
 /** Where an engine is to come from. */

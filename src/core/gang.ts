@@ -1,4 +1,4 @@
-import type { Millis, NodeId } from "./ids.ts";
+import { type Millis, millis, type NodeId } from "./ids.ts";
 
 /** What the ranks of a gang are to do. Within one attempt it only goes on, never back. */
 export type GangOrder =
@@ -59,6 +59,8 @@ export interface RankReport {
   readonly prepared: RankPreparation | undefined;
   /** Undefined: not checked in this attempt. */
   readonly findings: readonly PeerFinding[] | undefined;
+  /** Its engine was started in this attempt. */
+  readonly launched: boolean;
   /** When its part ended for good in this attempt, by the node's clock; undefined: it has not. */
   readonly endedAt: Millis | undefined;
   /** Whether the same start could go better next time. */
@@ -75,12 +77,26 @@ export interface GangCheck {
   readonly clockSpread: number;
 }
 
+export type RankState =
+  /** Nothing was heard of it yet. */
+  | "waiting"
+  | "unreachable"
+  | "preparing"
+  /** It has engine and weights, and waits for the others. */
+  | "prepared"
+  | "checked"
+  | "starting"
+  /** Its process runs; of the head: and answers. */
+  | "running"
+  /** A process of an earlier attempt is being ended. */
+  | "stopping"
+  | "ended";
+
 /** One rank, as it is shown. */
 export interface RankStatus {
   readonly rank: number;
   readonly node: NodeId;
-  /** In a word: waiting, preparing, prepared, checked, starting, running, stopping, ended, unreachable. */
-  readonly state: string;
+  readonly state: RankState;
   /** What it waits for or why it ended; "" when there is nothing to say. */
   readonly note: string;
   readonly pid: number | undefined;
@@ -102,12 +118,13 @@ export interface Gang {
   readonly ranks: readonly RankStatus[];
 }
 
-/** Before anything is known of it. */
-export const NEW_GANG: Omit<Gang, "retryAt"> = {
+/** Of a replica that was just placed. */
+export const NEW_GANG: Gang = {
   attempt: 1,
   order: "prepare",
   members: [],
   failures: 0,
+  retryAt: millis(0),
   lastEnd: "",
   check: undefined,
   ranks: [],

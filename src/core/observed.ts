@@ -1,3 +1,4 @@
+import type { RankReport } from "./gang.ts";
 import type { ProfileName, ReplicaId } from "./ids.ts";
 import type { Endpoint, Progress } from "./replica-state.ts";
 
@@ -23,6 +24,8 @@ export interface ObservedReplica {
   readonly state: ObservedReplicaState;
   readonly restarts: number;
   readonly pid: number | undefined;
+  /** Of a rank of a replica that spans nodes. */
+  readonly rank?: RankReport;
 }
 
 export interface ObservedState {

@@ -7,6 +7,7 @@ import {
   type DesiredReplica as WireDesiredReplica,
   type DesiredState as WireDesiredState,
 } from "./gen/llmgw/v1/agent_pb.js";
+import { taskFromWire, taskToWire } from "./gang.ts";
 import { toUint32, zeroAsUnknown } from "./scalar.ts";
 
 export function desiredToWire(desired: DesiredState): WireDesiredState {
@@ -49,6 +50,9 @@ function replicaToWire(replica: DesiredReplica): WireDesiredReplica {
     apiKey: replica.apiKey,
     startTimeoutMs: toUint32(replica.startTimeout),
     generation: toUint32(replica.generation),
+    tensorParallel: toUint32(replica.parallel?.tensor),
+    pipelineParallel: toUint32(replica.parallel?.pipeline),
+    ...(replica.gang === undefined ? {} : { gang: taskToWire(replica.gang) }),
   });
 }
 
@@ -71,5 +75,12 @@ function replicaFromWire(message: WireDesiredReplica): DesiredReplica {
     apiKey: message.apiKey,
     startTimeout: millis(message.startTimeoutMs),
     generation: message.generation,
+    ...parallelFromWire(message),
+    ...(message.gang === undefined ? {} : { gang: taskFromWire(message.gang) }),
   };
+}
+
+function parallelFromWire(message: WireDesiredReplica): Pick<DesiredReplica, "parallel"> {
+  const { tensorParallel: tensor, pipelineParallel: pipeline } = message;
+  return tensor === 0 && pipeline === 0 ? {} : { parallel: { tensor, pipeline } };
 }

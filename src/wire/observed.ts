@@ -15,6 +15,7 @@ import {
   type ObservedReplica as WireObservedReplica,
   type ObservedState as WireObservedState,
 } from "./gen/llmgw/v1/agent_pb.js";
+import { reportFromWire, reportToWire } from "./gang.ts";
 import { progressFromWire, progressToWire } from "./progress.ts";
 import { toText, toUint32, zeroAsUnknown } from "./scalar.ts";
 
@@ -38,6 +39,7 @@ function replicaToWire(replica: ObservedReplica): WireObservedReplica {
     state: stateToWire(replica.state),
     restarts: toUint32(replica.restarts),
     pid: toUint32(replica.pid),
+    ...(replica.rank === undefined ? {} : { rank: reportToWire(replica.rank) }),
   });
 }
 
@@ -49,6 +51,7 @@ function replicaFromWire(message: WireObservedReplica): ObservedReplica {
     state: stateFromWire(message.state),
     restarts: message.restarts,
     pid: zeroAsUnknown(message.pid, (n) => n),
+    ...(message.rank === undefined ? {} : { rank: reportFromWire(message.rank) }),
   };
 }
 

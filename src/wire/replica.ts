@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { MemoryEstimate } from "../core/memory-estimate.ts";
-import type { Replica, ReplicaState } from "../core/replica-state.ts";
+import { type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
 import {
   type Rejection,
   RejectionSchema,
@@ -8,6 +8,7 @@ import {
   type Replica as WireReplica,
 } from "./gen/llmgw/v1/admin_pb.js";
 import { type Endpoint, EndpointSchema, type Progress } from "./gen/llmgw/v1/common_pb.js";
+import { gangToWire } from "./gang.ts";
 import { estimateToWire } from "./model-facts.ts";
 import { progressToWire } from "./progress.ts";
 import { replicaReason } from "./replica-reason.ts";
@@ -26,6 +27,7 @@ export interface Estimated {
 export function replicaToWire(replica: Replica, inFlight: number, estimated?: Estimated): WireReplica {
   const { state, placement } = replica;
   const shown = (text: string): string => toText(withoutKey(text, replica.apiKey));
+  const gang = gangToWire(replica, shown);
   return create(ReplicaSchema, {
     id: replica.id,
     profile: replica.profile,
@@ -40,10 +42,11 @@ export function replicaToWire(replica: Replica, inFlight: number, estimated?: Es
     specHash: replica.specHash,
     since: toTimestamp(replica.since),
     createdAt: toTimestamp(replica.createdAt),
-    gpuUuids: [...(placement?.gpus ?? [])],
+    gpuUuids: sharesOf(placement).flatMap(({ gpus }) => gpus),
     engine: state.kind === "ready" ? state.engine : "",
     pid: toUint32(replica.pid),
     inFlight: toUint32(inFlight),
+    ...(gang === undefined ? {} : { gang }),
     ...(estimated === undefined
       ? {}
       : { estimate: estimateToWire(estimated.estimate), estimateOrigin: toText(estimated.origin) }),
