@@ -5,6 +5,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Store } from "../store/store.ts";
 import type { Door } from "./door.ts";
+import type { Enrolment } from "./enrolment.ts";
 import { ControlLoop, type LoopOptions } from "./loop.ts";
 import { Agents } from "./sessions/agents.ts";
 import { Routers } from "./sessions/routers.ts";
@@ -16,6 +17,10 @@ export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"
   /** With it, nodes must show a certificate with their id as its name, and one with the admin role stands for the token. */
   readonly door: Door | undefined;
   readonly adminToken: string;
+  /** Makes certificates for nodes that join. Left out: nodes have none, and join by their token alone. */
+  readonly enrolment?: Enrolment | undefined;
+  /** How the control plane is reached from outside; "" when nobody has said. Asked each time: it may change. */
+  readonly publicUrl?: () => string;
   /** Where clients send requests; "" when this server carries no router. Asked each time: the port may be chosen late. */
   readonly routerUrl: () => string;
   /** Asks a model's source what it is, without fetching it. Bounded by the signal; what cannot be found out is said so. */

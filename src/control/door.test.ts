@@ -60,6 +60,6 @@ test.each<{ readonly peer: Peer }>([
   const { door } = await admitted();
   expect(() => door.admitNode(peer, NODE)).toThrow(/none was shown: set tls: in agent\.yaml/);
   expect(() => {
-    door.requireAdmin(peer);
+    door.roleOf(peer);
   }).toThrow(/none was shown/);
 });

@@ -2,10 +2,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { X509Certificate } from "node:crypto";
 import { type Millis, millis, type NodeId } from "../core/ids.ts";
 import type { Result } from "../core/result.ts";
+import type { GrantedRole } from "../core/roles.ts";
 import type { Clock } from "../platform/clock.ts";
 import { factsOf, inWords } from "../pki/certificate.ts";
-import type { Path } from "../pki/chain.ts";
-import { judgeAdmin, judgeNode, type Judging, revocationKeys, type Trust } from "../pki/judge.ts";
+import { judgeNode, type Judging, judgeRole, revocationKeys, type Trust } from "../pki/judge.ts";
 import type { Peer } from "./peer.ts";
 
 /** So long after its certificate has ended an open stream goes on: clocks differ, and a renewal may be on its way. */
@@ -57,12 +57,12 @@ export class Door {
     };
   }
 
-  /** Throws, in words, unless the peer's certificate carries the admin role. */
-  requireAdmin(peer: Peer): void {
-    this.#require(peer, judgeAdmin);
+  /** Whose certificate the peer shows and what its owner may do; throws the refusal in words. */
+  roleOf(peer: Peer): { readonly name: string; readonly role: GrantedRole } {
+    return this.#require(peer, judgeRole);
   }
 
-  #require(peer: Peer, judge: (judging: Judging) => Result<Path, string>): Path {
+  #require<T>(peer: Peer, judge: (judging: Judging) => Result<T, string>): T {
     if (peer.kind !== "tls" || peer.certificates.length === 0) {
       throw new ConnectError(
         "this control plane takes only nodes with a certificate, and none was shown: set tls: in agent.yaml",

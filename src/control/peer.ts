@@ -16,3 +16,16 @@ export type Peer =
     };
 
 export const PEER = createContextKey<Peer>({ kind: "local" }, { description: "the other end of the connection" });
+
+/** Where a connection comes from. */
+export interface Origin {
+  /** IP address; "" for a caller in this process. */
+  readonly address: string;
+  /** A proxy in between says so: the address is the proxy's own. */
+  readonly isForwarded: boolean;
+}
+
+export const ORIGIN = createContextKey<Origin>(
+  { address: "", isForwarded: false },
+  { description: "where the connection comes from" },
+);

@@ -70,6 +70,10 @@ export const keyHash = (certificate: X509Certificate): string =>
     .update(certificate.publicKey.export({ type: "spki", format: "der" }))
     .digest("hex");
 
+/** The same hash in the form that join tokens carry it. */
+export const authorityPin = (certificate: X509Certificate): string =>
+  Buffer.from(keyHash(certificate), "hex").toString("base64url");
+
 /** For messages: "2026-11-30 07:00:00 UTC". */
 export const inWords = (at: Millis): string =>
   new Date(at)

@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { LlmgwError } from "../core/errors.ts";
 import { isNodeName, type Millis, millis } from "../core/ids.ts";
+import type { GrantedRole } from "../core/roles.ts";
 import { readTextIfThere, writeFileAtomic } from "../platform/files.ts";
 import {
   filesOf,
@@ -17,7 +18,7 @@ import type { IssuedEntry, Role } from "./issued.ts";
 import { type Authority, createAuthority, issue, type Leaf, signRevocations } from "./make.ts";
 import { canonicalAddress, type NameEntry, nameEntries } from "./names.ts";
 import { readCertificates } from "./pem.ts";
-import { ADMINS, NODES } from "./roles.ts";
+import { NODES, ORGANIZATION_OF } from "./roles.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -66,24 +67,25 @@ export async function issueServer(names: readonly string[], making: Making): Pro
   return makeLeaf({ name, role: "server" }, making, { commonName, names: entries.value, usage: "server" });
 }
 
-/** A certificate for a node, or for a person or program that may give orders. */
+/** A certificate for a node, or for a person or program with a role. */
 export async function issueClient(
-  { id, role }: { readonly id: string; readonly role: "node" | "admin" },
+  { id, role }: { readonly id: string; readonly role: GrantedRole | "node" },
   making: Making,
 ): Promise<Made> {
   const problem = idProblem(id);
   if (problem !== undefined) throw new LlmgwError("BAD_REQUEST", problem);
-  const organization = role === "admin" ? ADMINS : NODES;
+  const organization = role === "node" ? NODES : ORGANIZATION_OF[role];
   return makeLeaf({ name: id, role }, making, { commonName: id, organization, names: [idEntry(id)], usage: "client" });
 }
 
 /** The id as it is: upper and lower case are the id's own, although a DNS name has neither. */
-function idEntry(id: string): NameEntry {
+export function idEntry(id: string): NameEntry {
   const address = canonicalAddress(id);
   return address === undefined ? { kind: "dns", value: id } : { kind: "ip", value: address };
 }
 
-function idProblem(id: string): string | undefined {
+/** Why a node cannot have this id in a certificate; undefined: it can. */
+export function idProblem(id: string): string | undefined {
   const shown = JSON.stringify(id);
   if (!isNodeName(id) || !/[A-Za-z0-9]$/.test(id)) {
     return `${shown} is no id of a node: letters, digits, dots, hyphens and underscores, a letter or digit first and last.`;

@@ -1,8 +1,9 @@
 import { messageOf } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
+import { GRANTED_ROLES } from "../core/roles.ts";
 
-const ROLES = ["node", "admin", "server"] as const;
+const ROLES = ["node", ...GRANTED_ROLES, "server"] as const;
 export type Role = (typeof ROLES)[number];
 
 /** What is remembered of a certificate that was issued, whatever becomes of its file. */

@@ -1,11 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { DAY, issuing, type Issuing, NOW } from "../../test/fakes/issuing.ts";
+import { GRANTED_ROLES } from "../core/roles.ts";
 import { millis } from "../core/ids.ts";
 import { keyHash } from "./certificate.ts";
-import { judgeAdmin, judgeNode, type Judging } from "./judge.ts";
+import { judgeNode, type Judging, judgeRole } from "./judge.ts";
 import { issue, type Leaf, openAuthority } from "./make.ts";
-import { ADMINS, revocationKey } from "./roles.ts";
+import { ORGANIZATION_OF, revocationKey } from "./roles.ts";
 
 let ours: Issuing;
 let other: Issuing;
@@ -68,7 +69,16 @@ const BAD: readonly Case[] = [
     leaf: { names: [{ kind: "dns", value: "x, DNS:node-a, DNS:y" }] },
     why: /must carry the node's id node-a/,
   },
-  { name: "an operator's", leaf: { organization: ADMINS }, why: /carries the admin role: .* no node's$/ },
+  {
+    name: "an operator's",
+    leaf: { organization: ORGANIZATION_OF.admin },
+    why: /carries the admin role: .* no node's$/,
+  },
+  {
+    name: "a router's",
+    leaf: { organization: ORGANIZATION_OF.router },
+    why: /it is a router's certificate and no node's$/,
+  },
   { name: "one without a name", leaf: { commonName: "" }, why: /without a common name .*: it names nobody/ },
   {
     name: "one of an authority that is over",
@@ -153,11 +163,16 @@ describe("a node's certificate passes", () => {
   });
 });
 
-test("the admin role is asked for by its organization", async () => {
-  const admin = await ours.leaf("alice", { organization: ADMINS });
-  expect(judgeAdmin(judging([admin.parsed])).ok).toBe(true);
-  const node = judgeAdmin(judging([(await ours.leaf("node-a")).parsed]));
-  expect(node.ok ? "let in" : node.error).toMatch(/does not carry the admin role$/);
-  const foreign = await other.leaf("alice", { organization: ADMINS });
-  expect(judgeAdmin(judging([foreign.parsed])).ok).toBe(false);
+test.each(GRANTED_ROLES)("the role %s is read from the organization", async (role) => {
+  const alice = await ours.leaf("alice", { organization: ORGANIZATION_OF[role] });
+  const judged = judgeRole(judging([alice.parsed]));
+  expect(judged).toMatchObject({ ok: true, value: { role, name: "alice" } });
+  expect(judgeNode("alice", judging([alice.parsed])).ok).toBe(false);
+  const foreign = await other.leaf("alice", { organization: ORGANIZATION_OF[role] });
+  expect(judgeRole(judging([foreign.parsed])).ok).toBe(false);
+});
+
+test("a node's certificate carries no role", async () => {
+  const node = judgeRole(judging([(await ours.leaf("node-a")).parsed]));
+  expect(node.ok ? "let in" : node.error).toMatch(/it carries no role, so it may be a node and nothing else$/);
 });

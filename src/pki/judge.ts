@@ -1,10 +1,11 @@
 import type { X509Certificate } from "node:crypto";
 import type { Millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
+import type { GrantedRole } from "../core/roles.ts";
 import { type CertificateFacts, CLIENT_AUTH, factsOf, inWords, isGoodFor, keyHash } from "./certificate.ts";
 import { type Path, pathToAuthority } from "./chain.ts";
 import { nameEntry } from "./names.ts";
-import { ADMINS, revocationKey } from "./roles.ts";
+import { revocationKey, roleIn } from "./roles.ts";
 
 /** What the one who judges knows. */
 export interface Trust {
@@ -36,12 +37,21 @@ export function judgeNode(claimedId: string, judging: Judging): Result<Path, str
   ]);
 }
 
-/** Whether the peer may give orders. */
-export const judgeAdmin = (judging: Judging): Result<Path, string> =>
-  judge(judging, [
-    ...COMMON_RULES,
-    ({ organizations }) => (organizations.includes(ADMINS) ? undefined : "it does not carry the admin role"),
-  ]);
+/** What the peer may do, other than be a node, and the name that it goes by. */
+export function judgeRole(
+  judging: Judging,
+): Result<{ readonly path: Path; readonly name: string; readonly role: GrantedRole }, string> {
+  const judged = judge(judging, COMMON_RULES);
+  if (!judged.ok) return judged;
+  const [leaf] = judging.certificates;
+  const facts = leaf === undefined ? undefined : factsOf(leaf);
+  const role = roleIn(facts?.organizations ?? []);
+  if (facts === undefined || role === undefined) {
+    const name = facts === undefined ? "" : ` ${nameOf(facts)}`;
+    return err(`the certificate${name} is refused: it carries no role, so it may be a node and nothing else`);
+  }
+  return ok({ path: judged.value, name: facts.commonName, role });
+}
 
 function judge(judging: Judging, rules: readonly Rule[]): Result<Path, string> {
   const [leaf] = judging.certificates;
@@ -113,10 +123,11 @@ function isOtherNode({ commonName }: CertificateFacts, claimedId: string): strin
   return `it names ${commonName === "" ? "nobody" : commonName}, but the agent says that it is ${claimedId}${hint}`;
 }
 
-const isOperators: Rule = ({ organizations }) =>
-  organizations.includes(ADMINS)
-    ? "it carries the admin role: it is an operator's certificate and no node's"
-    : undefined;
+const isOperators: Rule = ({ organizations }) => {
+  const role = roleIn(organizations);
+  if (role === undefined) return undefined;
+  return `it carries the ${role} role: it is ${role === "router" ? "a router's" : "an operator's"} certificate and no node's`;
+};
 
 function lacksTheId({ dnsNames, addresses }: CertificateFacts, claimedId: string): string | undefined {
   const entry = nameEntry(claimedId);

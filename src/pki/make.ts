@@ -18,15 +18,15 @@ import {
 import { createPrivateKey, type KeyObject, randomBytes, type webcrypto } from "node:crypto";
 import { type Millis, millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
+import { BACKDATED } from "./backdated.ts";
 import { CLIENT_AUTH, SERVER_AUTH } from "./certificate.ts";
 import type { NameEntry } from "./names.ts";
 
 type CryptoKeyPair = webcrypto.CryptoKeyPair;
 type SigningAlgorithm = webcrypto.Algorithm & { readonly namedCurve?: string; readonly hash?: string };
 
-/** Clocks of a fleet differ: what was issued just now must be valid everywhere. */
-export const BACKDATED = millis(5 * 60_000);
 const SERIAL_BYTES = 16;
+/** What certificates for keys of our own making are made with. */
 const CURVE = { name: "ECDSA", namedCurve: "P-256" };
 const SIGNATURE = { name: "ECDSA", hash: "SHA-256" };
 
@@ -88,7 +88,8 @@ export function openAuthority({ certificate, key }: Issued): Result<Authority, s
   return ok({ certificate: new X509Certificate(certificate), key: signing, algorithm });
 }
 
-function algorithmOf(key: KeyObject): SigningAlgorithm | undefined {
+/** How a key of this kind signs; undefined: no key of a kind that we take. */
+export function algorithmOf(key: KeyObject): SigningAlgorithm | undefined {
   const curve = key.asymmetricKeyDetails?.namedCurve ?? "";
   const known: Readonly<Record<string, SigningAlgorithm>> = {
     "ec prime256v1": { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
@@ -181,16 +182,16 @@ function listNumber(now: Millis): Extension {
   return new Extension(CRL_NUMBER, false, Buffer.concat([Buffer.of(0x02, positive.length), positive]));
 }
 
-const newKeys = async (): Promise<CryptoKeyPair> => crypto.subtle.generateKey(CURVE, true, ["sign", "verify"]);
+export const newKeys = async (): Promise<CryptoKeyPair> => crypto.subtle.generateKey(CURVE, true, ["sign", "verify"]);
 
 const newSerial = (): string => randomBytes(SERIAL_BYTES).toString("hex");
 
-async function keyText(keys: CryptoKeyPair): Promise<string> {
+export async function keyText(keys: CryptoKeyPair): Promise<string> {
   return pemOf("PRIVATE KEY", await crypto.subtle.exportKey("pkcs8", keys.privateKey));
 }
 
 /** The label that openssl knows; the library has one of its own for some kinds. */
-function pemOf(label: string, der: ArrayBuffer): string {
+export function pemOf(label: string, der: ArrayBuffer): string {
   const lines =
     Buffer.from(der)
       .toString("base64")

@@ -6,7 +6,8 @@ import { millis, type Millis } from "../core/ids.ts";
 import { holdingFolder, loadAuthority, readIssued, writeIssued } from "./authority-folder.ts";
 import { factsOf } from "./certificate.ts";
 import { entryOf } from "./commands.ts";
-import { BACKDATED, certify } from "./make.ts";
+import { BACKDATED } from "./backdated.ts";
+import { certify } from "./make.ts";
 import type { NameEntry } from "./names.ts";
 import { NODES } from "./roles.ts";
 

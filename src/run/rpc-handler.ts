@@ -4,7 +4,7 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
-import { PEER, type Peer } from "../control/peer.ts";
+import { ORIGIN, type Origin, PEER, type Peer } from "../control/peer.ts";
 import type { WebHandler, WebRequest } from "../platform/listen.ts";
 import type { Logger } from "../platform/logger.ts";
 import { peerCertificates } from "../platform/peer-certificate.ts";
@@ -36,7 +36,7 @@ export function rpcHandler({ routes, shutdown, logger, otherwise }: RpcOptions):
       otherwise(request, response);
       return;
     }
-    const contextValues = createContextValues().set(PEER, peerOf(request));
+    const contextValues = createContextValues().set(PEER, peerOf(request)).set(ORIGIN, originOf(request));
     handler(universalRequestFromNodeRequest(request, response, undefined, contextValues))
       .then((answer) => universalResponseToNodeResponse(answer, response))
       .catch((error: unknown) => {
@@ -53,6 +53,12 @@ export const pathOf = (request: WebRequest): string => (request.url ?? "").split
 
 /** HTTP/1.0 clients may leave it out; the library cannot do without. */
 const hasHost = (request: WebRequest): boolean => "authority" in request || request.headers.host !== undefined;
+
+const originOf = ({ socket, headers }: WebRequest): Origin => ({
+  // An address that the system does not know any more is nobody's: it must not pass for a caller in this process.
+  address: socket.remoteAddress ?? "unknown",
+  isForwarded: headers["x-forwarded-for"] !== undefined || headers.forwarded !== undefined,
+});
 
 function peerOf(request: WebRequest): Peer {
   const shown = peerCertificates(request);

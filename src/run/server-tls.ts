@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import type { ServerConfig } from "../config/server.ts";
 import { Door } from "../control/door.ts";
+import type { Enrolment } from "../control/enrolment.ts";
 import { LlmgwError } from "../core/errors.ts";
 import { millis } from "../core/ids.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,6 +11,7 @@ import type { Logger } from "../platform/logger.ts";
 import { factsOf, isGoodFor, SERVER_AUTH } from "../pki/certificate.ts";
 import { FollowedTls } from "../pki/follow.ts";
 import { troubleWithClient } from "../pki/tls-words.ts";
+import { serverEnrolment } from "./server-enrolment.ts";
 
 /** A client that cannot connect tries again and again; its reason is told once in so long. */
 const SAME_TROUBLE_AFTER = millis(60_000);
@@ -23,6 +25,7 @@ interface Surroundings {
 /** The certificates of the control plane's port, and who may come in by them. */
 export interface ServerTls {
   readonly door: Door;
+  readonly enrolment: Enrolment;
   readonly material: TlsMaterial;
   readonly followed: FollowedTls;
   /** New files are used for connections that are made from then on; new lists act on open streams too. */
@@ -61,6 +64,7 @@ export async function openServerTls(
   const materialOf = ({ cert, key, ca }: FollowedTls["current"]) => ({ cert, key, ca });
   return {
     door,
+    enrolment: serverEnrolment({ dir, followed, clock }),
     material: { ...materialOf(followed.current), onTrouble: tellTrouble },
     followed,
     serve(listening) {

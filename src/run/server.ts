@@ -78,6 +78,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     policy: policyOf(config),
     mint: mintReplica,
     door: tls?.door,
+    enrolment: tls?.enrolment,
+    publicUrl: () => config.public_url ?? "",
     adminToken: token,
     routerUrl: () => routerUrl(config, late.router),
     lookAtModel: model.look,

@@ -9,7 +9,7 @@ import {
   CreateKeyResponseSchema,
 } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { limitsFromWire } from "../../wire/keys.ts";
-import { callerInWords } from "../caller.ts";
+import { callerInWords, callerName } from "../caller.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { createKey } from "../keys/key-change.ts";
 import { expiryFromWire, keyToWire } from "../keys/key-set.ts";
@@ -37,10 +37,10 @@ export async function makeKey(
     limits,
     expiresAt,
     createdAt: now,
-    createdBy: callerInWords(context),
+    createdBy: callerName(context),
     revokedAt: undefined,
   };
-  const created = await loop.change((snapshot) => createKey(snapshot, key));
+  const created = await loop.change((snapshot) => createKey(snapshot, key, callerInWords(context)));
   if (!created.ok) {
     const reason = `there is a client key "${name}" already: revoke it first, or take another name`;
     throw new ConnectError(reason, Code.AlreadyExists);

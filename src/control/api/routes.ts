@@ -1,33 +1,41 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import { AdminService } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { AgentService } from "../../wire/gen/llmgw/v1/agent_pb.js";
+import { JoinService } from "../../wire/gen/llmgw/v1/join_pb.js";
 import { RouterService } from "../../wire/gen/llmgw/v1/router_pb.js";
-import { adminGate } from "../authorise.ts";
+import { callerGate } from "../authorise.ts";
+import { CALLER } from "../caller.ts";
 import type { ControlPlane } from "../control-plane.ts";
+import { recording } from "../record.ts";
 import { agentSession } from "../sessions/agent-session.ts";
+import { TokenDoor } from "../tokens/token-door.ts";
 import { apply } from "./apply.ts";
 import { cordon } from "./cordon.ts";
 import { makeKey } from "./create-key.ts";
+import { makeToken } from "./create-token.ts";
 import { remove } from "./delete.ts";
 import { drain } from "./drain.ts";
 import { explainPlace } from "./explain.ts";
 import { getStatus } from "./get-status.ts";
+import { getAuthorities, join } from "./join.ts";
 import { listEvents } from "./list-events.ts";
 import { listKeys } from "./list-keys.ts";
 import { listModels } from "./list-models.ts";
 import { listNodes } from "./list-nodes.ts";
 import { listProfiles } from "./list-profiles.ts";
 import { listReplicas } from "./list-replicas.ts";
+import { listTokens } from "./list-tokens.ts";
 import { logs } from "./logs.ts";
 import { plan } from "./plan.ts";
 import { restart } from "./restart.ts";
 import { endKey } from "./revoke-key.ts";
+import { endToken } from "./revoke-token.ts";
 import { getRollout, undoLastRollout } from "./rollout.ts";
 import { scale } from "./scale.ts";
 
 /** Everything that the control plane's port serves. */
 export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
-  const requestGate = adminGate(plane);
+  const requestGate = callerGate(plane);
   router.service(
     AdminService,
     {
@@ -51,13 +59,21 @@ export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
       createKey: (request, context) => makeKey(plane, request, context),
       listKeys: (request) => listKeys(plane, request),
       revokeKey: (request, context) => endKey(plane, request, context),
+      createToken: (request, context) => makeToken(plane, request, context),
+      listTokens: (request) => listTokens(plane, request),
+      revokeToken: (request, context) => endToken(plane, request, context),
+      getCaller: (_, { values }) => values.get(CALLER),
     },
-    { requestGate },
+    { requestGate, interceptors: [recording(plane)] },
   );
+  router.service(JoinService, {
+    getAuthorities: () => getAuthorities(plane),
+    join: (request, context) => join(plane, request, context),
+  });
   router.service(AgentService, {
     session: (requests, context) => agentSession(sessionOptions(plane), requests, context),
   });
-  // The table holds the engines' keys: nobody gets it who may not do everything.
+  // The table holds the engines' keys: nobody gets it who is neither a router nor an admin.
   router.service(
     RouterService,
     { session: (requests, context) => plane.routers.session(requests, context) },
@@ -73,6 +89,7 @@ export function innerRoutes(router: ConnectRouter, { routers }: Pick<ControlPlan
 const sessionOptions = ({ agents, loop, clock, logger, door }: ControlPlane) => ({
   agents,
   door,
+  tokens: new TokenDoor({ loop, clock }),
   clock,
   logger,
   serverId: loop.snapshot.serverId,

@@ -27,7 +27,7 @@ const by = { now: millis(9_000), who: "the admin token" };
 
 describe("creating", () => {
   test("tells who made it, and never the hash", () => {
-    const created = createKey(snapshot(), key("a"));
+    const created = createKey(snapshot(), key("a"), by.who);
     if (!created.ok) throw new Error("taken");
     expect(created.value.snapshot.keys).toEqual([key("a")]);
     expect(created.value.events).toMatchObject([{ subjectKind: "key", subject: "a", reason: "KeyCreated" }]);
@@ -37,9 +37,9 @@ describe("creating", () => {
 
   test("a name is taken as long as its key is in force", () => {
     const before = snapshot({ keys: [key("a")] });
-    expect(createKey(before, key("a", { id: "other" }))).toEqual({ ok: false, error: "taken" });
+    expect(createKey(before, key("a", { id: "other" }), by.who)).toEqual({ ok: false, error: "taken" });
     const after = snapshot({ keys: [key("a", { revokedAt: millis(2_000) })] });
-    expect(createKey(after, key("a", { id: "other" })).ok).toBe(true);
+    expect(createKey(after, key("a", { id: "other" }), by.who).ok).toBe(true);
   });
 });
 

@@ -12,10 +12,10 @@ export type WhichKey =
   | { readonly kind: "ambiguous"; readonly names: readonly string[] };
 
 /** Refused when a key of that name is in force. */
-export function createKey(before: Snapshot, key: StoredKey): Result<Change<StoredKey>, "taken"> {
+export function createKey(before: Snapshot, key: StoredKey, who: string): Result<Change<StoredKey>, "taken"> {
   if (inForce(before).some(({ name }) => name === key.name)) return err("taken");
   const keys = [...before.keys, key].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const event = keyEvent(key, "KeyCreated", `client key ${key.name} (${key.prefix}…) was created by ${key.createdBy}`);
+  const event = keyEvent(key, "KeyCreated", `client key ${key.name} (${key.prefix}…) was created by ${who}`);
   return ok({ snapshot: { ...before, keys }, events: [event], answer: key });
 }
 

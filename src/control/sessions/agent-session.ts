@@ -16,7 +16,8 @@ import {
 import { lookAtSession, newSession, onAgentMessage, type SessionOutcome } from "../../wire/session.ts";
 import { Outbox } from "../outbox.ts";
 import type { Admission, Door } from "../door.ts";
-import { PEER } from "../peer.ts";
+import { ORIGIN, PEER } from "../peer.ts";
+import type { Refusal, TokenDoor } from "../tokens/token-door.ts";
 import type { Agents, AgentStream } from "./agents.ts";
 
 const LOOK_EVERY = millis(500);
@@ -28,6 +29,8 @@ export interface AgentSessionOptions {
   readonly serverId: string;
   /** Undefined: nodes need no certificate. */
   readonly door: Door | undefined;
+  /** Where nodes need none. */
+  readonly tokens: TokenDoor;
   readonly clock: Clock;
   readonly logger: Logger;
   /** For operators. */
@@ -58,6 +61,8 @@ class AgentConnection {
   #session;
   #stream: AgentStream | undefined;
   #admission: Admission | undefined;
+  /** Why the stream must end now, once it was let in. */
+  #refusal: Refusal = () => undefined;
   #renewAgainAt = millis(0);
   #cancelLook: () => void = () => undefined;
 
@@ -133,10 +138,10 @@ class AgentConnection {
 
   async #join({ node, instance, inventory, observed }: Joined): Promise<void> {
     const { agents, serverId, logger } = this.#options;
-    this.#checkCertificate(node);
-    const stream: AgentStream = { node, instance, outbox: this.outbox };
     // What it says meanwhile waits unread, so its silence means nothing.
     this.#cancelLook();
+    await this.#admit(node);
+    const stream: AgentStream = { node, instance, outbox: this.outbox };
     const holder = await agents.claim({ ...stream, inventory, observed });
     this.#look();
     if (holder !== undefined) {
@@ -151,9 +156,18 @@ class AgentConnection {
     this.outbox.push(create(SessionResponseSchema, { body: { case: "welcome", value } }));
   }
 
-  #checkCertificate(node: NodeId): void {
+  async #admit(node: NodeId): Promise<void> {
+    const { door, tokens } = this.#options;
+    const { values, requestHeader } = this.#context;
+    const [peer, origin, authorization] = [values.get(PEER), values.get(ORIGIN), requestHeader.get("authorization")];
     try {
-      this.#admission = this.#options.door?.admitNode(this.#context.values.get(PEER), node);
+      if (door === undefined) {
+        this.#refusal = await tokens.admit(node, { peer, origin, authorization });
+        return;
+      }
+      const admission = door.admitNode(peer, node);
+      this.#admission = admission;
+      this.#refusal = () => admission.refusal();
     } catch (error) {
       const { rawMessage, code } = ConnectError.from(error);
       this.#refuse(node, rawMessage, code);
@@ -211,7 +225,7 @@ class AgentConnection {
     this.#cancelLook = this.#options.clock.after(LOOK_EVERY, () => {
       const { session, halfOpen } = lookAtSession(this.#session, this.#options.clock.monotonic());
       this.#session = session;
-      const refusal = this.#admission?.refusal();
+      const refusal = this.#refusal();
       if (refusal !== undefined && this.#stream !== undefined) {
         this.#tellRefusal(this.#stream.node, refusal.rawMessage);
         this.outbox.end(refusal);

@@ -1,3 +1,4 @@
+import { GRANTED_ROLES, isGrantedRole } from "../../../core/roles.ts";
 import type { CommandSpec } from "../../command.ts";
 import { OUTPUT_PAGE } from "../../options.ts";
 import { days, DIR, FORCE, makingOf, showMade } from "./options.ts";
@@ -7,12 +8,12 @@ const CLIENT_DAYS = 365;
 
 export const issueClient: CommandSpec = {
   name: "issue-client",
-  summary: "issue a certificate for a node, or for an operator",
+  summary: "issue a certificate for a node, an operator or a router",
   details:
-    "A node's certificate carries its id as common name and as DNS name, and admits no other node: ids are compared exactly, with upper and lower case. With --role admin its owner may call the admin API without a token.",
-  arguments: [{ form: "<node>", doc: "the node's id, or the operator's name", completes: ["node"] }],
+    "A node's certificate carries its id as common name and as DNS name, and admits no other node: ids are compared exactly, with upper and lower case. With another role its owner may call the admin API without a token, as far as the role goes: a viewer reads, an operator also changes what runs, an admin may do everything. A router may be a router and nothing else.",
+  arguments: [{ form: "<node>", doc: "the node's id, or the name of whoever it is for", completes: ["node"] }],
   options: [
-    { flags: "--role <role>", doc: "node (default) or admin", choices: ["node", "admin"] },
+    { flags: "--role <role>", doc: "what it is for (default: node)", choices: ["node", ...GRANTED_ROLES] },
     DIR,
     days(CLIENT_DAYS),
     FORCE,
@@ -24,7 +25,8 @@ export const issueClient: CommandSpec = {
   ],
   run: async (call) => {
     const { issueClient: make } = await import("../../../pki/commands.ts");
-    const role = call.flags.text("role") === "admin" ? "admin" : "node";
+    const asked = call.flags.textOr("role", "node");
+    const role = isGrantedRole(asked) ? asked : "node";
     const made = await make({ id: call.args[0] ?? "", role }, makingOf(call, CLIENT_DAYS));
     const { certificate, key } = made;
     const hint =
