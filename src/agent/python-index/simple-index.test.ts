@@ -60,6 +60,7 @@ describe("chooseWheel", () => {
     sha256: SHA,
     bytes: 1,
     isYanked,
+    requiresPython: undefined,
   });
   test.each([
     { name: "the newest", files: ["pkg-1.9-py3-none-any.whl", "pkg-1.10-py3-none-any.whl"], want: "1.10" },
@@ -86,15 +87,15 @@ describe("chooseWheel", () => {
       chooseWheel(
         files.map((name) => file(name)),
         project,
-        pinned,
+        { version: pinned },
       )?.version,
     ).toBe(want);
   });
 
   test("a withdrawn one only when it is pinned", () => {
     const files = [file("pkg-1.0-py3-none-any.whl"), file("pkg-2.0-py3-none-any.whl", true)];
-    expect(chooseWheel(files, "pkg", undefined)?.version).toBe("1.0");
-    expect(chooseWheel(files, "pkg", "2.0")?.version).toBe("2.0");
+    expect(chooseWheel(files, "pkg")?.version).toBe("1.0");
+    expect(chooseWheel(files, "pkg", { version: "2.0" })?.version).toBe("2.0");
   });
 });
 

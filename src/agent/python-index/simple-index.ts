@@ -1,3 +1,4 @@
+import { parseWheelName, type WheelName } from "./wheel-name.ts";
 import { compareVersions, isPrerelease, parseVersion, type WheelVersion } from "./wheel-version.ts";
 
 /** What asks an index for its newer form and takes the older. */
@@ -13,6 +14,8 @@ export interface IndexFile {
   /** 0 when the index does not say. */
   readonly bytes: number;
   readonly isYanked: boolean;
+  /** The Pythons that it is for, such as ">=3.10"; undefined when the index does not say. */
+  readonly requiresPython: string | undefined;
 }
 
 /** Names are the same whatever their case and whichever of -, _ and . they use. */
@@ -48,7 +51,8 @@ function jsonFile(file: Fields | undefined, base: string): readonly IndexFile[] 
   const bytes = typeof file["size"] === "number" ? file["size"] : 0;
   // A reason instead of "true" is as good.
   const isYanked = file["yanked"] === true || typeof file["yanked"] === "string";
-  return [{ name: file["filename"], url: withoutFragment(url), sha256, bytes, isYanked }];
+  const requiresPython = typeof file["requires-python"] === "string" ? file["requires-python"] : undefined;
+  return [{ name: file["filename"], url: withoutFragment(url), sha256, bytes, isYanked, requiresPython }];
 }
 
 const ANCHOR = /<a\s([^>]*)>([^<]*)<\/a>/gi;
@@ -67,6 +71,7 @@ function parseHtmlPage(body: string, base: string): readonly IndexFile[] | undef
         sha256: asSha256(/(?:^#|&)sha256=([0-9a-f]+)/i.exec(url.hash)?.[1]),
         bytes: 0,
         isYanked: /\bdata-yanked\b/i.test(attributes),
+        requiresPython: attribute(attributes, "data-requires-python"),
       },
     ];
   });
@@ -93,14 +98,14 @@ export interface Wheel extends IndexFile {
 
 /**
  * The wheel to take: of a pinned version, or of the newest that is final and not withdrawn (then of the newest
- * pre-release). Only wheels for any platform count: what is wanted of them is data.
+ * pre-release). Without `fits` only wheels for any platform count, since what is wanted of them is data.
  */
 export function chooseWheel(
   files: readonly IndexFile[],
   project: string,
-  pinned: string | undefined,
+  { version: pinned, fits = isPortable }: { readonly version?: string | undefined; readonly fits?: WheelFits } = {},
 ): Wheel | undefined {
-  const wheels = files.flatMap((file) => portableWheel(file, project));
+  const wheels = files.flatMap((file) => wheelOf(file, project, fits));
   const wanted = pinned === undefined ? undefined : parseVersion(pinned);
   if (pinned !== undefined && wanted === undefined) return undefined;
   const candidates = wheels.filter(({ parsed, wheel }) =>
@@ -118,13 +123,13 @@ interface Parsed {
 const newest = (all: readonly Parsed[]): Wheel | undefined =>
   all.toSorted((a, b) => compareVersions(b.parsed, a.parsed))[0]?.wheel;
 
-/** NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM.whl */
-const WHEEL_NAME = /^([^-/]+)-([^-/]+)(?:-\d[^-/]*)?-[^-/]+-([^-/]+)-([^-/]+)\.whl$/;
+type WheelFits = (wheel: WheelName) => boolean;
 
-function portableWheel(file: IndexFile, project: string): readonly Parsed[] {
-  const [, name = "", version = "", abi = "", platform = ""] = WHEEL_NAME.exec(file.name) ?? [];
-  const parsed = parseVersion(version);
-  if (parsed === undefined || normalisedName(name) !== normalisedName(project)) return [];
-  const isPortable = abi.split(".").includes("none") && platform.split(".").includes("any");
-  return isPortable ? [{ wheel: { ...file, version }, parsed }] : [];
+const isPortable = ({ abis, platforms }: WheelName): boolean => abis.includes("none") && platforms.includes("any");
+
+function wheelOf(file: IndexFile, project: string, fits: WheelFits): readonly Parsed[] {
+  const name = parseWheelName(file.name);
+  const parsed = parseVersion(name?.version ?? "");
+  if (name === undefined || parsed === undefined || normalisedName(name.project) !== normalisedName(project)) return [];
+  return fits(name) ? [{ wheel: { ...file, version: name.version }, parsed }] : [];
 }

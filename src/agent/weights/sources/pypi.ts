@@ -62,7 +62,7 @@ async function findWheel(
   let failure: WeightFailure | undefined;
   for (const index of await pipIndexes(asking.context.env)) {
     const page = await readProjectPage(index, source.project, { ...asking.context, signal: asking.signal });
-    const wheel = page.ok ? chooseWheel(page.value.files, source.project, version) : undefined;
+    const wheel = page.ok ? chooseWheel(page.value.files, source.project, { version }) : undefined;
     if (page.ok && wheel !== undefined) return ok({ wheel, headers: page.value.headersFor(wheel.url) });
     if (!page.ok) failure ??= pageFailure(named, page.error);
   }
