@@ -63,7 +63,7 @@ export const LAYERS = [
     folder: "agent",
     pure: false,
     imports: ["core", "reconcile", "engines", "wire", "config", "platform", "pki"],
-    packages: ["@connectrpc/connect", "@bufbuild/protobuf", "prom-client"],
+    packages: ["@connectrpc/connect", "@bufbuild/protobuf"],
     why: "a node's hands",
   },
   {

@@ -1,18 +1,17 @@
 import type { ServerResponse } from "node:http";
-import type { Registry } from "prom-client";
-import { messageOf } from "../core/errors.ts";
 import { listen, type Listening, type WebHandler } from "../platform/listen.ts";
+import { METRICS_CONTENT_TYPE } from "./metrics-page.ts";
 
 /** Serves /metrics, and /healthz for those who only ask whether the agent lives. Rejects when the address cannot be had. */
 export function serveMetrics(
-  registry: Registry,
+  page: () => string,
   address: { readonly host: string; readonly port: number },
 ): Promise<Listening> {
-  return listen({ ...address, tls: undefined, handler: handlerOf(registry) });
+  return listen({ ...address, tls: undefined, handler: handlerOf(page) });
 }
 
 const handlerOf =
-  (registry: Registry): WebHandler =>
+  (page: () => string): WebHandler =>
   (request, response) => {
     const answer = (status: number, type: string, body: string): void => {
       // Both kinds of response have these; their overloads only cannot be called as a union.
@@ -26,14 +25,7 @@ const handlerOf =
     } else if (path === "/healthz") {
       answer(200, "text/plain", "ok\n");
     } else if (path === "/metrics") {
-      registry.metrics().then(
-        (page) => {
-          answer(200, registry.contentType, page);
-        },
-        (error: unknown) => {
-          answer(500, "text/plain", `${messageOf(error)}\n`);
-        },
-      );
+      answer(200, METRICS_CONTENT_TYPE, page());
     } else {
       answer(404, "text/plain", "here are /metrics and /healthz\n");
     }

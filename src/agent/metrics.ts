@@ -1,6 +1,6 @@
-import { Counter, Gauge, Registry } from "prom-client";
 import { VERSION } from "../core/version.ts";
 import type { SupervisedState, Supervision } from "../reconcile/supervision.ts";
+import { type Metric, metricsPage } from "./metrics-page.ts";
 
 /** Everything that an agent's /metrics shows; the reference page is made from it. */
 export const METRICS = [
@@ -60,59 +60,27 @@ export interface MetricSources {
   readonly gpuProblems: () => readonly (string | undefined)[];
 }
 
-/** Read when asked for: nothing is counted twice, and an agent at rest does nothing for it. */
-export function createMetrics(sources: MetricSources): Registry {
-  const registry = new Registry();
-  const gauge = (name: MetricName, collect: (gauge: Gauge) => void): void => {
-    new Gauge({
-      ...definition(name),
-      registers: [registry],
-      collect() {
-        collect(this);
-      },
-    });
+/** The page as it is now: nothing is counted twice, and an agent at rest does nothing for it. */
+export function agentMetrics(sources: MetricSources): string {
+  const supervisions = sources.supervisions();
+  const inState = (state: string): number => supervisions.filter((each) => each.state.kind === state).length;
+  const problems = sources.gpuProblems();
+  const sick = problems.filter((problem) => problem !== undefined).length;
+  const values: Readonly<Record<MetricName, Metric["values"]>> = {
+    llmgw_agent_info: [{ labels: { node: sources.nodeId, version: VERSION }, value: 1 }],
+    llmgw_agent_connected: [{ value: sources.isConnected() ? 1 : 0 }],
+    llmgw_agent_connections_lost_total: [{ value: sources.losses() }],
+    llmgw_agent_replicas: Object.keys(STATES).map((state) => ({ labels: { state }, value: inState(state) })),
+    llmgw_agent_replicas_slow: [{ value: supervisions.filter(isSlow).length }],
+    llmgw_agent_engine_restarts: [
+      { value: supervisions.reduce((sum, { launches }) => sum + Math.max(0, launches - 1), 0) },
+    ],
+    llmgw_agent_gpus: [
+      { labels: { state: "ready" }, value: problems.length - sick },
+      { labels: { state: "sick" }, value: sick },
+    ],
   };
-  gauge("llmgw_agent_info", (g) => {
-    g.set({ node: sources.nodeId, version: VERSION }, 1);
-  });
-  gauge("llmgw_agent_connected", (g) => {
-    g.set(sources.isConnected() ? 1 : 0);
-  });
-  gauge("llmgw_agent_replicas", (g) => {
-    setStates(g, sources.supervisions());
-  });
-  gauge("llmgw_agent_replicas_slow", (g) => {
-    g.set(sources.supervisions().filter(isSlow).length);
-  });
-  gauge("llmgw_agent_engine_restarts", (g) => {
-    g.set(sources.supervisions().reduce((sum, { launches }) => sum + Math.max(0, launches - 1), 0));
-  });
-  gauge("llmgw_agent_gpus", (g) => {
-    const problems = sources.gpuProblems();
-    const sick = problems.filter((problem) => problem !== undefined).length;
-    g.set({ state: "ready" }, problems.length - sick);
-    g.set({ state: "sick" }, sick);
-  });
-  new Counter({
-    ...definition("llmgw_agent_connections_lost_total"),
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(sources.losses());
-    },
-  });
-  return registry;
-}
-
-function definition(name: MetricName): { name: string; help: string; labelNames: string[] } {
-  const metric = METRICS.find((each) => each.name === name);
-  return { name, help: metric?.help ?? "", labelNames: [...(metric?.labels ?? [])] };
-}
-
-function setStates(gauge: Gauge, supervisions: readonly Supervision[]): void {
-  for (const state of Object.keys(STATES)) {
-    gauge.set({ state }, supervisions.filter((each) => each.state.kind === state).length);
-  }
+  return metricsPage(METRICS.map(({ name, type, help }) => ({ name, type, help, values: values[name] })));
 }
 
 const isSlow = ({ state }: Supervision): boolean => state.kind === "ready" && state.unanswered > 0;

@@ -8,14 +8,14 @@ import { connectionFor } from "./ctl/session.ts";
 const ANSWER_WITHIN_MS = 1500;
 
 /** What the completion scripts call. `root` is asked for late, because it holds this command too. */
-export const completeCommand = (root: () => CommandSpec): CommandSpec => ({
+export const completeCommand = (root: () => Promise<CommandSpec>): CommandSpec => ({
   name: "complete",
   summary: "print what may follow these words, one a line (for completion scripts)",
   arguments: [{ form: "[words...]", doc: "the words after the program's name, the last one unfinished" }],
   examples: [],
   hidden: true,
   run: async (call) => {
-    const { words, names } = complete(root(), call.args);
+    const { words, names } = complete(await root(), call.args);
     const start = call.args.at(-1) ?? "";
     const known = names.length === 0 ? [] : await namesStartingWith(call, names, start);
     call.io.stdout.write([...words, ...known].map((word) => `${word}\n`).join(""));

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { complete } from "./complete.ts";
-import { ROOT } from "./root.ts";
+import { loadRoot } from "./root.ts";
+
+const ROOT = await loadRoot();
 
 test.each([
   { words: [""], has: ["up", "server", "agent", "ctl"], hasNot: ["complete"] },

@@ -3,7 +3,7 @@ import type { Io } from "./io.ts";
 import { dieWithLauncher } from "./launcher.ts";
 import { buildProgram, ParserExit } from "./program.ts";
 import { LlmgwError } from "../core/errors.ts";
-import { ROOT } from "./root.ts";
+import { loadRoot } from "./root.ts";
 import { endQuietlyWithoutReader } from "./without-reader.ts";
 
 /** Runs the command line, without the program's own name, and resolves with the exit code. */
@@ -17,7 +17,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 /** The program in a process that is not its own: nothing of the process is touched but what `io` names. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   let code = 0;
-  const program = buildProgram(ROOT, io, (ended) => {
+  const program = buildProgram(await loadRoot(argv), io, (ended) => {
     code = ended;
   });
   try {

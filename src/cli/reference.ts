@@ -1,5 +1,7 @@
 import { type ArgumentSpec, type CommandSpec, type OptionSpec } from "./command.ts";
-import { ROOT } from "./root.ts";
+import { loadRoot } from "./root.ts";
+
+const ROOT = await loadRoot();
 
 /** Markdown of every command, option and example, made from the tree that the program itself is built from. */
 export function cliReference(): string {

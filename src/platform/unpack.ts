@@ -1,6 +1,6 @@
 import { mkdir, symlink } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
-import { extract, list, type ReadEntry } from "tar";
+import type { ReadEntry } from "tar";
 import { messageOf } from "../core/errors.ts";
 import { formatBytes } from "../core/format.ts";
 import { err, ok, type Result } from "../core/result.ts";
@@ -42,6 +42,8 @@ export async function unpackTar(archive: string, folder: string): Promise<Result
         message: `unpacking needs ${needs} in ${folder}, ${formatBytes(disk.free)} are free`,
       });
     }
+    // Loaded when there is something to unpack: most of an agent's life there is not.
+    const { extract } = await import("tar");
     await extract({
       file: archive,
       cwd: folder,
@@ -66,6 +68,7 @@ async function inspect(archive: string): Promise<Result<Contents, UnpackFailure>
   const links: Link[] = [];
   let bytes = 0;
   let problem: string | undefined;
+  const { list } = await import("tar");
   await list({
     file: archive,
     strict: true,

@@ -10,7 +10,7 @@ import type { FoundEngines, InventorySources } from "../agent/discovery/inventor
 import type { InventoryWatch } from "../agent/discovery/watch.ts";
 import { createGpuHolders } from "../agent/gpu-holders.ts";
 import { createEngineProvider, type EngineProvider } from "../agent/install/provider.ts";
-import { createMetrics } from "../agent/metrics.ts";
+import { agentMetrics } from "../agent/metrics.ts";
 import { serveMetrics } from "../agent/metrics-server.ts";
 import type { Prepare } from "../agent/node-context.ts";
 import { PortBook } from "../agent/port-book.ts";
@@ -213,15 +213,16 @@ export async function offerMetrics(
 ): Promise<() => Promise<void>> {
   const address = config.metrics_listen;
   if (address === undefined) return () => Promise.resolve();
-  const registry = createMetrics({
-    nodeId,
-    isConnected: () => link.isConnected,
-    losses: () => link.losses,
-    supervisions: () => replicas.supervisions,
-    gpuProblems: () => watch.current().gpus.map(({ problem }) => problem),
-  });
+  const page = (): string =>
+    agentMetrics({
+      nodeId,
+      isConnected: () => link.isConnected,
+      losses: () => link.losses,
+      supervisions: () => replicas.supervisions,
+      gpuProblems: () => watch.current().gpus.map(({ problem }) => problem),
+    });
   try {
-    const server = await serveMetrics(registry, address);
+    const server = await serveMetrics(page, address);
     logger.info(`metrics are on http://${writeListen(address)}/metrics`);
     return () => server.close();
   } catch (error) {

@@ -1,10 +1,10 @@
 import { createSecureContext, type SecureContext } from "node:tls";
-import type { Dispatcher } from "undici";
+import type * as Undici from "undici";
 import { VERSION } from "../../core/version.ts";
 import { type FetchEnv, proxyFor } from "./proxy.ts";
 import { trustedCertificates } from "./trust.ts";
 
-export type Answer = Dispatcher.ResponseData;
+export type Answer = Undici.Dispatcher.ResponseData;
 
 interface Ask {
   readonly url: URL;
@@ -26,13 +26,13 @@ const CONNECT_TIMEOUT_MS = 15_000;
  * the first request: an agent that has everything it needs keeps 13 MiB by it.
  */
 export function createTransport(env: FetchEnv): Transport {
-  const dispatchers = new Map<string, Dispatcher>();
+  const dispatchers = new Map<string, Undici.Dispatcher>();
   let context: SecureContext | undefined;
 
   // Made once: parsing some hundred certificates for every connection costs tens of milliseconds each time.
   const secureContext = (): SecureContext => (context ??= createSecureContext({ ca: [...trustedCertificates(env)] }));
 
-  const dispatcherFor = ({ Agent, ProxyAgent }: typeof import("undici"), url: URL): Dispatcher => {
+  const dispatcherFor = ({ Agent, ProxyAgent }: typeof Undici, url: URL): Undici.Dispatcher => {
     const proxy = proxyFor(url, env);
     const key = `${proxy ?? "direct"} ${url.protocol}`;
     const known = dispatchers.get(key);
