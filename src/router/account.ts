@@ -1,7 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import type { Millis } from "../core/ids.ts";
+import { type Millis, millis } from "../core/ids.ts";
+import type { Attempt, TokenUse, UsageRecord } from "../core/usage.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { type RouterMetrics, UNKNOWN_MODEL } from "./metrics.ts";
+import { TokenRates, tokenUseOf } from "./token-use.ts";
 import type { Usage } from "./usage.ts";
 
 /** How a request ended, for the numbers and the log. */
@@ -14,6 +17,9 @@ export interface Ending {
   readonly detail?: string;
 }
 
+/** A try that is under way may still fail. */
+export type Try = Omit<Attempt, "failure"> & { failure: string };
+
 /** What becomes known of a request on its way. Times are on the monotonic clock. */
 export interface Trace {
   readonly requestId: string;
@@ -22,22 +28,36 @@ export interface Trace {
   readonly path: string;
   /** The name of the client's key; undefined where none is asked for. */
   readonly key: string | undefined;
+  readonly keyId: string | undefined;
   readonly startedAt: Millis;
   uploadedAt: Millis | undefined;
   handedOverAt: Millis | undefined;
   firstTokenAt: Millis | undefined;
   /** Undefined when the request named none that is served. */
   model: string | undefined;
+  profile: string | undefined;
   replica: string | undefined;
   attempts: number;
+  readonly tries: Try[];
+  /** In the queue for an engine's slot. */
+  waited: Millis;
   bytesIn: number;
   bytesOut: number;
+  isStream: boolean;
+  /** Data events that came. */
+  events: number;
+  /** As far as the engine has said it. */
   usage: Usage | undefined;
+  usageAtStart: Usage | undefined;
 }
 
 /** A trace of a request that has just come, and of which nothing else is known yet. */
 export function newTrace(
-  request: { readonly requestId: string; readonly path: string; readonly visit: { readonly key: string | undefined } },
+  request: {
+    readonly requestId: string;
+    readonly path: string;
+    readonly visit: { readonly key: string | undefined; readonly keyId: string | undefined };
+  },
   { method, headers }: Pick<IncomingMessage, "method" | "headers">,
   now: Millis,
 ): Trace {
@@ -48,41 +68,93 @@ export function newTrace(
     method: method ?? "",
     path: request.path,
     key: request.visit.key,
+    keyId: request.visit.keyId,
     startedAt: now,
     uploadedAt: undefined,
     handedOverAt: undefined,
     firstTokenAt: undefined,
     model: undefined,
+    profile: undefined,
     replica: undefined,
     attempts: 0,
+    tries: [],
+    waited: millis(0),
     bytesIn: 0,
     bytesOut: 0,
+    isStream: false,
+    events: 0,
     usage: undefined,
+    usageAtStart: undefined,
   };
 }
 
-/** One request's end: into the numbers, and one line into the log. Never its content, never a key. */
-export class Accounts {
-  readonly #metrics: RouterMetrics;
-  readonly #logger: Logger;
+/** Takes records of requests to where they are kept for good. */
+export interface UsageSink {
+  /** The record without its number, which is the sink's to give. */
+  add(record: Omit<UsageRecord, "number">): void;
+}
 
-  constructor(metrics: RouterMetrics, logger: Logger) {
-    this.#metrics = metrics;
-    this.#logger = logger;
+export interface AccountsOptions {
+  readonly metrics: RouterMetrics;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly sink: UsageSink;
+}
+
+/** Requests that no engine saw, of which so many a second are recorded: a client that is refused and tries again fills no disk. */
+const RECORDED_REFUSALS = 50;
+
+/** One request's end: into the numbers and the records, and one line into the log. Never its content, never a key. */
+export class Accounts {
+  readonly #options: AccountsOptions;
+  /** By model: the names are those that are served. */
+  readonly #rates = new Map<string, TokenRates>();
+  #second = 0;
+  #refusals = 0;
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
   }
 
-  settle(trace: Trace, ending: Ending, now: Millis): void {
-    const { model = UNKNOWN_MODEL, usage, startedAt, firstTokenAt } = trace;
-    this.#metrics.finished({
+  /** What the request counts as. Only its end is to ask: what was counted teaches what to guess. */
+  tokens(trace: Trace, ending: Ending): TokenUse {
+    const model = trace.model ?? UNKNOWN_MODEL;
+    const rates = this.#rates.get(model) ?? new TokenRates();
+    this.#rates.set(model, rates);
+    return tokenUseOf(trace, ending, rates);
+  }
+
+  settle(trace: Trace, ending: Ending, tokens: TokenUse): void {
+    const { clock, metrics, sink } = this.#options;
+    const now = clock.monotonic();
+    const { model = UNKNOWN_MODEL, startedAt, firstTokenAt } = trace;
+    metrics.finished({
       model,
       code: ending.code,
       duration: (now - startedAt) / 1000,
       firstToken: between(startedAt, firstTokenAt),
-      perToken: perToken(trace, now),
+      perToken: perToken(trace, tokens, now),
       overhead: between(trace.uploadedAt, trace.handedOverAt),
-      usage,
+      usage: tokens,
     });
-    this.#logger.info(
+    this.#log(trace, ending, { tokens, now });
+    if (trace.handedOverAt !== undefined || this.#isWorthARecord(now)) {
+      sink.add(recordOf(trace, ending, { tokens, now, endedAt: clock.now() }));
+    }
+  }
+
+  #isWorthARecord(now: Millis): boolean {
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) this.#refusals = 0;
+    this.#second = second;
+    this.#refusals += 1;
+    return this.#refusals <= RECORDED_REFUSALS;
+  }
+
+  #log(trace: Trace, ending: Ending, { tokens, now }: { readonly tokens: TokenUse; readonly now: Millis }): void {
+    const { startedAt, firstTokenAt, usage } = trace;
+    const isCounted = usage !== undefined || tokens.estimated;
+    this.#options.logger.info(
       {
         request_id: trace.requestId,
         client_request_id: trace.clientRequestId,
@@ -99,19 +171,51 @@ export class Accounts {
         ttft_ms: firstTokenAt === undefined ? undefined : Math.round(firstTokenAt - startedAt),
         bytes_in: trace.bytesIn,
         bytes_out: trace.bytesOut,
-        prompt_tokens: usage?.prompt,
-        cached_tokens: usage?.cached,
-        completion_tokens: usage?.completion,
+        prompt_tokens: isCounted ? tokens.prompt : undefined,
+        cached_tokens: isCounted ? tokens.cached : undefined,
+        completion_tokens: isCounted ? tokens.completion : undefined,
+        estimated: tokens.estimated ? true : undefined,
       },
       "request",
     );
   }
 }
 
+interface Settling {
+  readonly tokens: TokenUse;
+  readonly now: Millis;
+  readonly endedAt: Millis;
+}
+
+function recordOf(trace: Trace, ending: Ending, { tokens, now, endedAt }: Settling): Omit<UsageRecord, "number"> {
+  const { startedAt, firstTokenAt } = trace;
+  return {
+    requestId: trace.requestId,
+    keyId: trace.keyId ?? "",
+    keyName: trace.key ?? "",
+    model: trace.model ?? "",
+    profile: trace.profile ?? "",
+    replica: trace.replica ?? "",
+    path: trace.path,
+    stream: trace.isStream,
+    code: ending.code,
+    outcome: ending.outcome,
+    detail: ending.detail ?? "",
+    endedAt: millis(Math.round(endedAt)),
+    duration: millis(Math.round(now - startedAt)),
+    firstToken: firstTokenAt === undefined ? undefined : millis(Math.round(firstTokenAt - startedAt)),
+    waited: millis(Math.round(trace.waited)),
+    attempts: trace.attempts,
+    tries: trace.tries,
+    served: trace.handedOverAt !== undefined,
+    tokens,
+  };
+}
+
 const between = (from: Millis | undefined, to: Millis | undefined): number | undefined =>
   from === undefined || to === undefined ? undefined : (to - from) / 1000;
 
-function perToken({ firstTokenAt, usage }: Trace, now: Millis): number | undefined {
-  if (firstTokenAt === undefined || usage === undefined || usage.completion < 2) return undefined;
-  return (now - firstTokenAt) / 1000 / (usage.completion - 1);
+function perToken({ firstTokenAt, usage }: Trace, { completion }: TokenUse, now: Millis): number | undefined {
+  if (firstTokenAt === undefined || usage === undefined || completion < 2) return undefined;
+  return (now - firstTokenAt) / 1000 / (completion - 1);
 }

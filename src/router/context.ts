@@ -15,6 +15,8 @@ import type { Sweep } from "./sweep.ts";
 export interface ExchangeContext {
   readonly fleet: Fleet;
   readonly policy: RoutingPolicy;
+  /** For whoever asks why a request went where it did. */
+  readonly policyName: string;
   readonly random: () => number;
   readonly clock: Clock;
   readonly limits: RouterLimits;

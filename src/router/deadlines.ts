@@ -1,7 +1,14 @@
 import { type Millis, millis } from "../core/ids.ts";
 import type { EngineFailure } from "./engine/connection.ts";
+import type { Refusal } from "./error-body.ts";
 import type { Relaying, Waiting } from "./exchange-state.ts";
 import type { RouterLimits } from "./limits.ts";
+
+/** What a body that stopped coming is told; undefined while it has time. */
+export function overdueUpload(activeAt: Millis, { uploadIdle }: RouterLimits, now: Millis): Refusal | undefined {
+  if (now - activeAt < uploadIdle) return undefined;
+  return { code: "BAD_REQUEST", message: `The rest of the body did not come within ${inSeconds(uploadIdle)}.` };
+}
 
 /** What an attempt without an answer has run into; undefined while it has time. */
 export function overdueAnswer(state: Waiting, limits: RouterLimits, now: Millis): EngineFailure | undefined {

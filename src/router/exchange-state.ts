@@ -7,7 +7,9 @@ import type { Relay } from "./relay.ts";
 export type State =
   | { readonly kind: "uploading"; activeAt: Millis }
   /** Every replica that could take it is full. */
-  | { readonly kind: "queued"; readonly model: Model }
+  | { readonly kind: "queued"; readonly model: Model; readonly since: Millis }
+  /** Its key's limit is used up here, and other routers may let go of some of it. */
+  | { readonly kind: "sharing"; readonly cancel: () => void }
   /** Asked, and not a byte of an answer yet. `since`: when it was asked, then when it was connected. */
   | {
       readonly kind: "waiting";

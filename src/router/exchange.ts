@@ -5,7 +5,7 @@ import { admit, type Admission } from "../routing/admission.ts";
 import { decideRetry, FAILURES } from "../routing/retry.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
-import { inSeconds, overdueAnswer, overdueRest } from "./deadlines.ts";
+import { inSeconds, overdueAnswer, overdueRest, overdueUpload } from "./deadlines.ts";
 import type { AnswerListener, EngineFailure } from "./engine/connection.ts";
 import type { ResponseHead } from "./engine/response-head.ts";
 import { errorEvent, type Refusal } from "./error-body.ts";
@@ -13,10 +13,11 @@ import type { Relaying, State, Waiting } from "./exchange-state.ts";
 import type { Model, Replica } from "./fleet.ts";
 import { forwardedHeaders, requestHead } from "./forward-head.ts";
 import { failureOfStatus } from "./head-failure.ts";
-import { tokensOf } from "./keys/charge.ts";
+import { enter } from "./keys/enter.ts";
+import { noteFailure, noteRelay, noteTry, noteWait } from "./note.ts";
 import { type Question, questionOf } from "./question.ts";
 import { allAside, engineFailed, noModel, notReady, overloaded, unknownModel } from "./refusals.ts";
-import { isEventStream, relayedHeaders, retryAfterOf } from "./relay-headers.ts";
+import { answerHeaders, isEventStream } from "./relay-headers.ts";
 import { Relay } from "./relay.ts";
 import { refusalReply, sendReply } from "./reply.ts";
 import type { Timed } from "./sweep.ts";
@@ -78,28 +79,30 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
       this.#refuse(noModel(field), []);
       return;
     }
-    const model = this.#entered(field.name);
-    if (model === undefined) return;
+    const { name } = field;
+    const forbidden = this.#request.visit.forbids(name);
+    const model = forbidden === undefined ? this.#context.fleet.model(name) : undefined;
+    if (model === undefined) this.#refuse(forbidden?.refusal ?? unknownModel(name), []);
+    else this.#enter(model, upload);
+  }
+
+  #enter(model: Model, upload: Upload): void {
+    const cancel = enter(this.#request.visit, {
+      entered: this.#begin.bind(this, model, upload),
+      refused: ({ refusal, headers }) => {
+        this.#refuse(refusal, headers);
+      },
+    });
+    if (cancel !== undefined) this.#state = { kind: "sharing", cancel };
+  }
+
+  #begin(model: Model, upload: Upload): void {
     this.#model = model;
     this.#trace.model = model.name;
+    this.#trace.profile = model.route.profile;
     model.inFlight += 1;
     this.#question = questionOf(this.#context, this.#request, upload);
     this.#dispatch(model, this.#question);
-  }
-
-  /** The model, with a slot of the key's taken for it; undefined: the request is refused. */
-  #entered(name: string): Model | undefined {
-    const { visit } = this.#request;
-    const forbidden = visit.forbids(name);
-    const model = forbidden === undefined ? this.#context.fleet.model(name) : undefined;
-    if (model === undefined) {
-      this.#refuse(forbidden?.refusal ?? unknownModel(name), []);
-      return undefined;
-    }
-    const over = visit.enter();
-    if (over === undefined) return model;
-    this.#refuse(over.refusal, over.headers);
-    return undefined;
   }
 
   /** Sends to the replica that is to have it; a failed attempt comes here again, and one that has waited for its turn. */
@@ -107,7 +110,8 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     const admission = this.#admit(model, question, this.#tried);
     if (admission.kind === "send") {
       if (this.#lastFailure !== undefined) this.#context.metrics.retried(this.#lastFailure.kind);
-      this.#trace.attempts += 1;
+      const sending = { model, replica: admission.to, failed: this.#tried.length, policy: this.#context.policyName };
+      noteTry(this.#trace, sending, this.#now());
       this.#send(admission.to, question, false);
     } else if (admission.kind === "full") {
       this.#wait(model);
@@ -131,13 +135,14 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
       return;
     }
     model.queued += 1;
-    this.#state = { kind: "queued", model };
+    this.#state = { kind: "queued", model, since: this.#now() };
   }
 
   onTurn(): void {
     if (this.#state.kind !== "queued" || this.#question === undefined) return;
-    const { model } = this.#state;
+    const { model, since } = this.#state;
     model.queued -= 1;
+    noteWait(this.#trace, since, this.#now());
     this.#state = { kind: "deciding" };
     this.#dispatch(model, this.#question);
   }
@@ -153,14 +158,8 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   #send(replica: Replica, { body, tokens, pick }: Question, fresh: boolean): void {
     const { req, target, requestId } = this.#request;
     const now = this.#now();
-    this.#forwarded ??= forwardedHeaders(req.rawHeaders);
-    const head = requestHead({
-      replica: replica.route,
-      target,
-      requestId,
-      bodyBytes: body.bytes,
-      forwarded: this.#forwarded,
-    });
+    const forwarded = (this.#forwarded ??= forwardedHeaders(req.rawHeaders));
+    const head = requestHead({ replica: replica.route, target, requestId, bodyBytes: body.bytes, forwarded });
     this.#trace.replica = replica.id;
     this.#context.fleet.begin(replica, now, { tokens, keys: pick.prompt.keys });
     this.#unread = tokens;
@@ -203,8 +202,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
 
   #beginRelay(head: ResponseHead, replica: Replica, now: Millis): Relay {
     const isStream = head.status < 300 && isEventStream(head);
-    const headers = relayedHeaders(head, replica.route, isStream);
-    headers.push(...retryAfterOf(head, this.#context.clock.now()));
+    const headers = answerHeaders(head, replica.route, { isStream, now: this.#context.clock.now() });
     headers.push("x-request-id", this.#request.requestId, ...this.#ownHeaders());
     const hidesUsage = this.#question?.hidesUsage === true;
     return new Relay(this.#request.res, { status: head.status, headers, isStream, hidesUsage }, now);
@@ -258,6 +256,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   #attemptFailed({ replica }: Waiting | Relaying, failure: EngineFailure): void {
     this.#leave(replica);
     this.#state = { kind: "deciding" };
+    noteFailure(this.#trace, failure.detail);
     const { health } = FAILURES[failure.kind];
     if (health !== undefined) replica.saw(health, this.#now());
     const decision = decideRetry(failure.kind, {
@@ -287,6 +286,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   #brokeOff(state: Relaying, failure: EngineFailure): void {
     const { code, health } = FAILURES[failure.kind];
     if (health !== undefined) state.replica.saw(health, this.#now());
+    noteFailure(this.#trace, failure.detail);
     const { shape, requestId } = this.#request;
     const refusal = engineFailed(state.replica.id, failure, code);
     state.relay.breakOff(errorEvent(shape, refusal, requestId));
@@ -321,8 +321,9 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
       case "relaying":
         this.#tickRelaying(state, now);
         return;
-      // The waiting room keeps its own deadline.
+      // The waiting room keeps its own deadline, and so does a visit that waits for a share.
       case "queued":
+      case "sharing":
       case "deciding":
       case "over":
         return;
@@ -332,12 +333,8 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   }
 
   #tickUpload(activeAt: Millis, now: Millis): void {
-    const { uploadIdle } = this.#context.limits;
-    if (now - activeAt < uploadIdle) return;
-    this.#refuse(
-      { code: "BAD_REQUEST", message: `The rest of the body did not come within ${inSeconds(uploadIdle)}.` },
-      [],
-    );
+    const refusal = overdueUpload(activeAt, this.#context.limits, now);
+    if (refusal !== undefined) this.#refuse(refusal, []);
   }
 
   #tickWaiting(state: Waiting, now: Millis): void {
@@ -375,16 +372,16 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     if (state.kind === "queued") {
       state.model.room.leave(this);
       state.model.queued -= 1;
+      noteWait(this.#trace, state.since, this.#now());
     }
+    if (state.kind === "sharing") state.cancel();
     if (this.#model !== undefined) this.#model.inFlight -= 1;
     this.#state = { kind: "over" };
-    if (state.kind === "relaying") {
-      this.#trace.firstTokenAt = state.relay.firstTokenAt;
-      this.#trace.bytesOut = state.relay.bytesOut;
-      this.#trace.usage = state.relay.usage();
-    }
-    this.#request.visit.leave(tokensOf(this.#trace, ending));
-    this.#context.accounts.settle(this.#trace, ending, this.#now());
+    if (state.kind === "relaying") noteRelay(this.#trace, state.relay);
+    const { accounts } = this.#context;
+    const tokens = accounts.tokens(this.#trace, ending);
+    this.#request.visit.leave(tokens.prompt + tokens.completion);
+    accounts.settle(this.#trace, ending, tokens);
     this.#context.sweep.delete(this);
     this.#context.onSettled(this);
   }

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Usage } from "./usage.ts";
+import type { TokenUse } from "../core/usage.ts";
 
 interface MetricSpec {
   readonly name: string;
@@ -68,7 +68,7 @@ export const METRICS = {
     name: "llmgw_router_tokens_total",
     type: "counter",
     labels: ["model", "kind"],
-    help: "Tokens as the engines count them. kind: prompt (cached ones included), cached, completion.",
+    help: "Tokens as the engines count them; of answers that were cut off, as they are estimated. kind: prompt (cached ones included), cached, completion.",
   },
   retries: {
     name: "llmgw_router_retries_total",
@@ -101,7 +101,7 @@ interface Finished {
   readonly firstToken: number | undefined;
   readonly perToken: number | undefined;
   readonly overhead: number | undefined;
-  readonly usage: Usage | undefined;
+  readonly usage: Pick<TokenUse, "prompt" | "cached" | "completion">;
 }
 
 export class RouterMetrics {
@@ -128,7 +128,7 @@ export class RouterMetrics {
     if (firstToken !== undefined) this.#firstToken.observe({ model }, firstToken);
     if (perToken !== undefined) this.#perToken.observe({ model }, perToken);
     if (overhead !== undefined) this.#overhead.observe({ model }, overhead);
-    if (usage === undefined) return;
+    if (usage.prompt === 0 && usage.completion === 0) return;
     this.#tokens.inc({ model, kind: "prompt" }, usage.prompt);
     this.#tokens.inc({ model, kind: "cached" }, usage.cached);
     this.#tokens.inc({ model, kind: "completion" }, usage.completion);

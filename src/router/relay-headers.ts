@@ -45,8 +45,18 @@ const KEPT_BACK_PREFIXES = ["access-control-", "x-llmgw-"] as const;
 export const isEventStream = (head: ResponseHead): boolean =>
   valuesOf(head.headers, "content-type").some((type) => type.toLowerCase().startsWith("text/event-stream"));
 
-/** Names and values in turn, as the client gets them. */
-export function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStream: boolean): string[] {
+/** Names and values in turn, as the client gets them; ours are still to come. `now`: the wall clock. */
+export function answerHeaders(
+  head: ResponseHead,
+  replica: ReplicaRoute,
+  { isStream, now }: { readonly isStream: boolean; readonly now: Millis },
+): string[] {
+  const headers = relayedHeaders(head, replica, isStream);
+  headers.push(...retryAfterOf(head, now));
+  return headers;
+}
+
+function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStream: boolean): string[] {
   const out: string[] = [];
   for (let index = 0; index < head.headers.length; index += 2) {
     const name = head.headers[index] ?? "";
@@ -59,8 +69,8 @@ export function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStre
   return out;
 }
 
-/** The engine's wish as clients honour it, as a header; empty when it has none. `now`: the wall clock. */
-export function retryAfterOf(head: ResponseHead, now: Millis): readonly string[] {
+/** The engine's wish as clients honour it, as a header; empty when it has none. */
+function retryAfterOf(head: ResponseHead, now: Millis): readonly string[] {
   const [value] = valuesOf(head.headers, "retry-after");
   const seconds = value === undefined ? undefined : readRetryAfter(value, now);
   return seconds === undefined ? [] : ["retry-after", String(seconds)];

@@ -102,6 +102,11 @@ export class Relay {
     else this.#res.end(this.#stream.isBetweenEvents ? errorEvent : `\n\n${errorEvent}`);
   }
 
+  /** What is known of an event stream so far; undefined: it is none. */
+  get stream(): Pick<StreamWatch, "events" | "usageAtStart"> | undefined {
+    return this.#stream;
+  }
+
   usage(): Usage | undefined {
     return this.#stream === undefined ? this.#body?.usage() : this.#stream.usage();
   }

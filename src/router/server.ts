@@ -7,7 +7,7 @@ import { assertNever } from "../core/result.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { ROUTING_POLICIES, type RoutingPolicyName } from "../routing/policies.ts";
-import { Accounts } from "./account.ts";
+import { Accounts, type UsageSink } from "./account.ts";
 import { ClientSockets } from "./client-sockets.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
 import { type AllowedOrigins, corsHeaders, preflightHeaders } from "./cors.ts";
@@ -16,7 +16,7 @@ import { errorBody, type Refusal } from "./error-body.ts";
 import { Exchange } from "./exchange.ts";
 import { Fleet } from "./fleet.ts";
 import { Gate, type RouterAuth } from "./keys/gate.ts";
-import { KeyBook } from "./keys/key-book.ts";
+import type { KeyBook } from "./keys/key-book.ts";
 import type { Visit } from "./keys/visit.ts";
 import type { RouterLimits } from "./limits.ts";
 import { RouterMetrics } from "./metrics.ts";
@@ -37,6 +37,9 @@ export interface RouterServerOptions {
   readonly auth: RouterAuth;
   /** PEM texts. Without them the router speaks plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  /** Takes the record of each request. */
+  readonly usage: UsageSink;
+  readonly keys: KeyBook;
 }
 
 /** A request before it is known who answers it. */
@@ -52,7 +55,7 @@ const SANE_REQUEST_ID = /^[\w.-]{1,128}$/;
 /** The OpenAI-compatible server in front of the fleet. */
 export class RouterServer {
   readonly fleet: Fleet;
-  readonly keys = new KeyBook();
+  readonly keys: KeyBook;
   readonly metrics: RouterMetrics;
   readonly #options: RouterServerOptions;
   readonly #server: Server;
@@ -66,6 +69,7 @@ export class RouterServer {
   constructor(options: RouterServerOptions) {
     this.#options = options;
     const { clock, limits, random, logger } = options;
+    this.keys = options.keys;
     this.fleet = new Fleet(clock, limits);
     this.#gate = new Gate(options.auth, this.keys, clock);
     this.metrics = new RouterMetrics(this.fleet);
@@ -73,13 +77,14 @@ export class RouterServer {
     this.#context = {
       fleet: this.fleet,
       policy: ROUTING_POLICIES[options.policy].build({}),
+      policyName: options.policy,
       random,
       clock,
       limits,
       asksUsage: options.asksUsage,
       sweep: this.#sweep,
       metrics: this.metrics,
-      accounts: new Accounts(this.metrics, logger),
+      accounts: new Accounts({ metrics: this.metrics, logger, clock, sink: options.usage }),
       onSettled: (exchange) => {
         this.#settled(exchange);
       },

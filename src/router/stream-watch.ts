@@ -24,6 +24,16 @@ const TERMINAL =
 const EVENT_START = /[\r\n](?:data|event):/;
 const BORDER = /(?:\n\n|\r\n\r\n|\n\r\n|\r\r)$/;
 
+const DATA = Buffer.from("\ndata:");
+const DATA_FIRST = Buffer.from("data:");
+
+/** Lines of data that begin in these bytes. Most reads hold one event. */
+function eventsIn(chunk: Buffer): number {
+  let events = chunk[0] === DATA_FIRST[0] && chunk.indexOf(DATA_FIRST) === 0 ? 1 : 0;
+  for (let at = chunk.indexOf(DATA); at !== -1; at = chunk.indexOf(DATA, at + DATA.length)) events += 1;
+  return events;
+}
+
 /**
  * Looks at an event stream's bytes as they pass and holds on to none but the last few KiB: an event may be of any length,
  * or never end.
@@ -34,9 +44,12 @@ export class StreamWatch {
   #head: Buffer | undefined = Buffer.alloc(0);
   #border = "\n\n";
   #usageAtStart: Usage | undefined;
+  /** Data events so far; one whose first bytes came in two reads may be missed. */
+  events = 0;
 
   /** Answers true once: when these bytes bring the first data event that is no error. */
   push(chunk: Buffer): boolean {
+    this.events += eventsIn(chunk);
     this.#tail.push(chunk);
     this.#tailBytes += chunk.length;
     while (this.#tailBytes - (this.#tail[0]?.length ?? 0) >= TAIL_BYTES) {
@@ -63,6 +76,11 @@ export class StreamWatch {
     // One event longer than all that was kept, with counts at its end: the whole answer, as Responses end with.
     if (!EVENT_START.test(text) && this.usage() !== undefined) return { kind: "complete" };
     return { kind: "truncated" };
+  }
+
+  /** The counts that the first event brought, as those of Messages do. */
+  get usageAtStart(): Usage | undefined {
+    return this.#usageAtStart;
   }
 
   usage(): Usage | undefined {

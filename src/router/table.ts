@@ -12,6 +12,7 @@ import {
   type RouterSessionRequest,
   RouterSessionRequestSchema,
 } from "../wire/gen/llmgw/v1/router_pb.js";
+import type { SessionPart } from "./session-part.ts";
 import { keySetFromWire } from "../wire/keys.ts";
 import { routeTableFromWire } from "../wire/routes.ts";
 
@@ -29,6 +30,10 @@ export interface TableClientOptions {
   readonly holder: TableHolder;
   readonly keys: { update(set: KeySet): void };
   readonly routerId: string;
+  /** Router processes that ended before this one, in the same folder. */
+  readonly ended?: readonly string[];
+  /** What else is told and heard, in the order in which it is to be told. */
+  readonly parts?: readonly SessionPart[];
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -81,14 +86,16 @@ export class TableClient {
 
   /** One stream, from hello to its end. Answers how many tables it brought. */
   async #session(): Promise<number> {
-    const { transport, holder, logger } = this.#options;
+    const { transport, holder, logger, parts = [] } = this.#options;
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal, this.#stopping.signal]);
     const mailbox = new Mailbox();
     let tables = 0;
+    for (const part of parts) part.opened(mailbox.wake.bind(mailbox));
     try {
       const client = createClient(RouterService, transport);
       for await (const { body } of client.session(this.#outgoing(mailbox, signal), { signal })) {
+        for (const part of parts) part.heard(body);
         if (body.case === "keys") this.#options.keys.update(keySetFromWire(body.value));
         if (body.case !== "table") continue;
         tables += 1;
@@ -98,21 +105,25 @@ export class TableClient {
       }
       return tables;
     } finally {
+      for (const part of parts) part.closed();
       ending.abort();
       mailbox.wake();
     }
   }
 
-  /** Hello, then a report at each change of the table, and each second while there is something new to tell. */
+  /** Hello, then a report at each change of the table, and each second what is new of that and of the other parts. */
   async *#outgoing(mailbox: Mailbox, signal: AbortSignal): AsyncGenerator<RouterSessionRequest> {
-    const { routerId, holder, clock } = this.#options;
-    yield request({ case: "hello", value: { routerId } });
+    const { routerId, ended = [], holder, clock, parts = [] } = this.#options;
+    yield request({ case: "hello", value: { routerId, ended: [...ended] } });
     let toldChanges = -1;
     while (!signal.aborted) {
       const inFlight = holder.inFlight();
       if (holder.revision !== undefined && (holder.changes !== toldChanges || Object.keys(inFlight).length > 0)) {
         toldChanges = holder.changes;
         yield request({ case: "report", value: { tableRevision: holder.revision, inFlight: { ...inFlight } } });
+      }
+      for (const part of parts) {
+        for (let said = part.next(); said !== undefined; said = part.next()) yield request(said);
       }
       await Promise.race([mailbox.woken(), pause(clock, REPORT_EVERY, signal)]);
     }

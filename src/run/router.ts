@@ -3,6 +3,7 @@ import type { Transport } from "@connectrpc/connect";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { RouterAuth } from "../router/keys/gate.ts";
+import { KeyBook } from "../router/keys/key-book.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "../router/limits.ts";
 import type { RoutingPolicyName } from "../routing/policies.ts";
 import { RouterServer } from "../router/server.ts";
@@ -49,6 +50,8 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     cors: options.cors ?? [],
     auth: options.auth ?? "none",
     tls: options.tls,
+    usage: { add: () => undefined },
+    keys: new KeyBook(),
   });
   const port = await server.listen(listen.host, listen.port);
   const table = new TableClient({

@@ -43,7 +43,7 @@ export class Gate {
     // Some clients send a made-up key in one place and the real one in the other.
     const caller = this.#book.find(shown) ?? this.#book.find(inHeader ?? "");
     if (caller === undefined) return err(wrongKey(shown));
-    return this.#isOver(caller) ? err(expiredKey(caller.grant)) : ok(new KeyVisit(caller, this.#clock));
+    return this.#isOver(caller) ? err(expiredKey(caller.grant)) : ok(new KeyVisit(caller, this.#book, this.#clock));
   }
 
   #isOver({ grant: { expiresAt } }: Caller): boolean {

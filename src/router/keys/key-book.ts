@@ -1,27 +1,53 @@
 import { hash } from "node:crypto";
 import type { KeySet } from "../../core/client-key.ts";
 import { Caller } from "./caller.ts";
+import { Division } from "./division.ts";
 
 /** Longer than any key of ours: no such text is worth hashing. */
 const LONGEST_KEY = 256;
 
 /** The keys in force, as the control plane told them last. While it is away they stay as they are. */
 export class KeyBook {
+  readonly division: Division;
   #callers: ReadonlyMap<string, Caller> = new Map();
+  #byId: ReadonlyMap<string, Caller> = new Map();
   /** Undefined before the first word of the control plane. */
   revision: number | undefined;
+  /** Told of a request under a key of which other routers have a share; `isShort`: it was refused for that. */
+  onDemand: ((caller: Caller, isShort: boolean) => void) | undefined;
+
+  constructor(division = new Division(undefined)) {
+    this.division = division;
+  }
 
   /** Takes a whole set. A key that is in both keeps its counts; one that is missing opens nothing from now on. */
-  update({ revision, keys }: KeySet): void {
+  update({ revision, keys, shared = false }: KeySet): void {
     const before = this.#callers;
+    this.division.isShared = shared;
     this.#callers = new Map(
       keys.map((grant) => {
-        const caller = before.get(grant.sha256) ?? new Caller(grant);
-        caller.regrant(grant);
+        const allowance = this.division.allowance(grant);
+        const caller = before.get(grant.sha256) ?? new Caller(grant, allowance);
+        caller.regrant(grant, allowance);
         return [grant.sha256, caller];
       }),
     );
+    this.#byId = new Map([...this.#callers.values()].map((caller) => [caller.grant.id, caller]));
     this.revision = revision;
+  }
+
+  /** The division has changed, for all keys or some. */
+  redivide(keyIds?: readonly string[]): void {
+    const callers = keyIds === undefined ? this.callers() : keyIds.flatMap((id) => this.byId(id) ?? []);
+    for (const caller of callers) caller.reallow(this.division.allowance(caller.grant));
+  }
+
+  callers(): Iterable<Caller> {
+    return this.#callers.values();
+  }
+
+  byId(id: string): Caller | undefined {
+    return this.#byId.get(id);
   }
 
   /**

@@ -1,35 +1,72 @@
 import type { KeyLimits } from "../../core/client-key.ts";
 import { type Millis, millis } from "../../core/ids.ts";
-import { current, type KeyUse, MINUTE, type Moment, untilNextDay, untilNextMonth } from "./use.ts";
+import { untilNextDay, untilNextMonth } from "../../core/usage.ts";
+import type { KeyUse, Moment } from "./use.ts";
 
 export type LimitName = keyof KeyLimits;
 
+/** Limits that routers divide among themselves: each may use its share without asking. */
+export type SharedLimitName = "requestsPerMinute" | "tokensPerMinute" | "concurrency";
+export type Shares = Pick<KeyLimits, SharedLimitName>;
+
+/** What one router may admit under a key. */
+export interface Allowance {
+  /** Of the whole key. */
+  readonly limits: KeyLimits;
+  /** This router's part of them. */
+  readonly shares: Shares;
+  /** A router that hears nothing of the others takes of a budget's rest only this part: 1 / parts. */
+  readonly parts: number;
+}
+
+/** Everything is this router's. */
+export const alone = (limits: KeyLimits): Allowance => ({ limits, shares: limits, parts: 1 });
+
 export type LimitDecision =
-  /** `use`: with this request in it. */
-  | { readonly kind: "admit"; readonly use: KeyUse }
-  /** Until `wait` is over, asking again is in vain. */
-  | { readonly kind: "refuse"; readonly limit: LimitName; readonly wait: Millis };
+  | { readonly kind: "admit" }
+  /** Until `wait` is over, asking again is in vain. `shared`: other routers may still have some of it. */
+  | { readonly kind: "refuse"; readonly limit: LimitName; readonly wait: Millis; readonly shared: boolean };
+
+const ADMIT: LimitDecision = { kind: "admit" };
+/** Nobody knows when one of the requests in flight ends, or when another router lets go of its share. */
+const A_MOMENT: Millis = millis(1_000);
 
 interface Rule {
   readonly limit: LimitName;
-  /** What counts against the limit. */
-  readonly used: (use: KeyUse) => number;
-  readonly wait: (use: KeyUse, now: Moment) => Millis;
+  readonly isOver: (use: KeyUse, allowance: Allowance, now: Moment) => boolean;
+  readonly wait: (use: KeyUse, most: number, now: Moment) => Millis;
 }
 
-/** Nobody knows when one of the requests in flight ends. */
-const A_MOMENT: Millis = millis(1_000);
+const isAbove = ([total, own]: readonly [number, number], most: number, parts: number): boolean =>
+  own * parts >= most - total;
 
-const untilNextMinute = ({ minuteStart }: KeyUse, { monotonic }: Moment): Millis =>
-  millis(Math.max(0, minuteStart + MINUTE - monotonic));
+const budget = (limit: "tokensPerDay" | "tokensPerMonth"): Rule => ({
+  limit,
+  isOver: ({ budget: used }, { limits, parts }, { wall }) =>
+    isAbove(limit === "tokensPerDay" ? used.ofDay(wall) : used.ofMonth(wall), limits[limit] ?? Infinity, parts),
+  wait: (_use, _most, { wall }) => (limit === "tokensPerDay" ? untilNextDay(wall) : untilNextMonth(wall)),
+});
 
 /** The first that says no is the one that is told: those with the longest waits come first. */
 const RULES: readonly Rule[] = [
-  { limit: "tokensPerMonth", used: (use) => use.monthTokens, wait: (_, { wall }) => untilNextMonth(wall) },
-  { limit: "tokensPerDay", used: (use) => use.dayTokens, wait: (_, { wall }) => untilNextDay(wall) },
-  { limit: "tokensPerMinute", used: (use) => use.tokens, wait: untilNextMinute },
-  { limit: "requestsPerMinute", used: (use) => use.requests, wait: untilNextMinute },
-  { limit: "concurrency", used: (use) => use.inFlight, wait: () => A_MOMENT },
+  budget("tokensPerMonth"),
+  budget("tokensPerDay"),
+  {
+    limit: "tokensPerMinute",
+    isOver: ({ minute }, { shares }, { monotonic }) => minute.tokens(monotonic) >= (shares.tokensPerMinute ?? Infinity),
+    wait: ({ minute }, most, { monotonic }) => minute.wait("tokens", most, monotonic),
+  },
+  {
+    limit: "requestsPerMinute",
+    isOver: ({ minute }, { shares }, { monotonic }) =>
+      minute.requests(monotonic) >= (shares.requestsPerMinute ?? Infinity),
+    wait: ({ minute }, most, { monotonic }) => minute.wait("requests", most, monotonic),
+  },
+  {
+    limit: "concurrency",
+    isOver: ({ inFlight }, { shares }) => inFlight >= (shares.concurrency ?? Infinity),
+    wait: () => A_MOMENT,
+  },
 ];
 
 /**
@@ -37,11 +74,15 @@ const RULES: readonly Rule[] = [
  * used before: the request that crosses one is answered whole and the next is refused. What is used beyond a limit is
  * bounded by what the requests take that run at the same time: a limit for those bounds it.
  */
-export function decideLimits(use: KeyUse, limits: KeyLimits, now: Moment): LimitDecision {
-  const is = current(use, now);
-  for (const { limit, used, wait } of RULES) {
-    const most = limits[limit];
-    if (most !== undefined && used(is) >= most) return { kind: "refuse", limit, wait: wait(is, now) };
+export function decideLimits(use: KeyUse, allowance: Allowance, now: Moment): LimitDecision {
+  for (const { limit, isOver, wait } of RULES) {
+    if (allowance.limits[limit] === undefined || !isOver(use, allowance, now)) continue;
+    const most = allowance.limits[limit];
+    const shared = isShared(limit) && (allowance.shares[limit] ?? Infinity) < most;
+    return { kind: "refuse", limit, wait: shared ? A_MOMENT : wait(use, most, now), shared };
   }
-  return { kind: "admit", use: { ...is, inFlight: is.inFlight + 1, requests: is.requests + 1 } };
+  return ADMIT;
 }
+
+const isShared = (limit: LimitName): limit is SharedLimitName =>
+  limit === "requestsPerMinute" || limit === "tokensPerMinute" || limit === "concurrency";

@@ -1,19 +1,24 @@
-import type { KeyLimits } from "../../core/client-key.ts";
-import { current, type KeyUse, MINUTE, type Moment } from "./use.ts";
+import type { Allowance } from "./decide.ts";
+import type { KeyUse, Moment } from "./use.ts";
 
-/** What clients are told of the limits of a minute: names and values in turn. Empty for a key that has none. */
-export function rateLimitHeaders(limits: KeyLimits, use: KeyUse, now: Moment): readonly string[] {
+/**
+ * What clients are told of the limits of a minute: names and values in turn. Empty for a key that has none. What is left is
+ * what this router may still admit by itself.
+ */
+export function rateLimitHeaders({ limits, shares }: Allowance, { minute }: KeyUse, now: Moment): readonly string[] {
   const { requestsPerMinute, tokensPerMinute } = limits;
   if (requestsPerMinute === undefined && tokensPerMinute === undefined) return [];
-  const is = current(use, now);
-  const isUnused = is.requests === 0 && is.tokens === 0;
-  const reset = goDuration(isUnused ? 0 : Math.max(0, is.minuteStart + MINUTE - now.monotonic));
-  return [
-    ...(requestsPerMinute === undefined ? [] : group("requests", requestsPerMinute - is.requests, requestsPerMinute)),
-    ...(requestsPerMinute === undefined ? [] : ["x-ratelimit-reset-requests", reset]),
-    ...(tokensPerMinute === undefined ? [] : group("tokens", tokensPerMinute - is.tokens, tokensPerMinute)),
-    ...(tokensPerMinute === undefined ? [] : ["x-ratelimit-reset-tokens", reset]),
-  ];
+  const reset = goDuration(minute.emptyIn(now.monotonic));
+  const headers: string[] = [];
+  if (requestsPerMinute !== undefined) {
+    const left = (shares.requestsPerMinute ?? requestsPerMinute) - minute.requests(now.monotonic);
+    headers.push(...group("requests", left, requestsPerMinute), "x-ratelimit-reset-requests", reset);
+  }
+  if (tokensPerMinute !== undefined) {
+    const left = (shares.tokensPerMinute ?? tokensPerMinute) - minute.tokens(now.monotonic);
+    headers.push(...group("tokens", left, tokensPerMinute), "x-ratelimit-reset-tokens", reset);
+  }
+  return headers;
 }
 
 const group = (what: "requests" | "tokens", left: number, most: number): readonly string[] => [

@@ -1,0 +1,47 @@
+import { type Millis, millis } from "../core/ids.ts";
+import type { Trace } from "./account.ts";
+import type { Model, Replica } from "./fleet.ts";
+import type { Relay } from "./relay.ts";
+
+interface Sending {
+  readonly model: Model;
+  readonly replica: Replica;
+  /** Replicas that failed the request before. */
+  readonly failed: number;
+  readonly policy: string;
+}
+
+/** The request is about to be sent to a replica. */
+export function noteTry(trace: Trace, { model, replica, failed, policy }: Sending, now: Millis): void {
+  const { length } = model.replicas;
+  trace.attempts += 1;
+  trace.tries.push({
+    replica: replica.id,
+    replicas: length,
+    candidates: length - failed,
+    inFlight: replica.inFlight,
+    why: failed > 0 ? `${policy}, after ${String(failed)} failed` : policy,
+    failure: "",
+    at: millis(Math.round(now - trace.startedAt)),
+  });
+}
+
+/** What went wrong with the last sending. */
+export function noteFailure(trace: Trace, detail: string): void {
+  const last = trace.tries.at(-1);
+  if (last !== undefined) last.failure = detail;
+}
+
+export function noteWait(trace: Trace, since: Millis, now: Millis): void {
+  trace.waited = millis(trace.waited + now - since);
+}
+
+/** The answer is over, as far as it came. */
+export function noteRelay(trace: Trace, relay: Relay): void {
+  trace.firstTokenAt = relay.firstTokenAt;
+  trace.bytesOut = relay.bytesOut;
+  trace.usage = relay.usage();
+  trace.isStream = relay.stream !== undefined;
+  trace.events = relay.stream?.events ?? 0;
+  trace.usageAtStart = relay.stream?.usageAtStart;
+}
