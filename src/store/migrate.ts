@@ -5,9 +5,20 @@ import { clientKeys } from "./migrations/0002-client-keys.ts";
 import { revisions } from "./migrations/0003-revisions.ts";
 import { models } from "./migrations/0004-models.ts";
 import { tokens } from "./migrations/0005-tokens.ts";
+import { usage } from "./migrations/0006-usage.ts";
 
 /** In order, never altered once released: the number of a migration is its place here. Forward only. */
-const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [first, clientKeys, revisions, models, tokens];
+const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [
+  first,
+  clientKeys,
+  revisions,
+  models,
+  tokens,
+  usage,
+];
+
+/** What a store of this program has as its user_version. */
+export const KNOWN_SCHEMA = MIGRATIONS.length;
 
 /**
  * Brings the database to the schema that this program knows, each step in a transaction of its own. A database of a newer
