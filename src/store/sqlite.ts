@@ -22,6 +22,8 @@ import {
   tokenRow,
 } from "./rows.ts";
 import type { Tables } from "./schema.ts";
+import { UsageTables } from "./usage-tables.ts";
+import type { UsageStore } from "./usage.ts";
 import type { Changes, EventQuery, Snapshot, Store } from "./store.ts";
 
 /** Older events make room: enough for weeks of a quiet cluster, and a few MB. */
@@ -58,9 +60,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 class SqliteStore implements Store {
   readonly #db: Kysely<Tables>;
   readonly #keptEvents: number;
+  readonly usage: UsageStore;
 
   constructor(db: Kysely<Tables>, keptEvents: number) {
     this.#db = db;
+    this.usage = new UsageTables(db);
     this.#keptEvents = keptEvents;
   }
 

@@ -8,6 +8,7 @@ import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
 import type { Result } from "../core/result.ts";
 import type { Revision } from "../core/revision.ts";
+import type { UsageStore } from "./usage.ts";
 
 export interface StoredProfile {
   readonly profile: Profile;
@@ -105,5 +106,6 @@ export interface Store {
    */
   commit(expectedRevision: number, changes: Changes, now: Millis): Promise<Result<number, "stale">>;
   events(query: EventQuery): Promise<readonly ClusterEvent[]>;
+  readonly usage: UsageStore;
   close(): Promise<void>;
 }

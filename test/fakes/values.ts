@@ -4,6 +4,7 @@ import type { ModelFacts } from "../../src/core/model-facts.ts";
 import type { EngineOffer } from "../../src/scheduler/ask.ts";
 import { type Profile, specHash } from "../../src/core/profile.ts";
 import type { Replica, ReplicaState } from "../../src/core/replica-state.ts";
+import type { UsageRecord } from "../../src/core/usage.ts";
 
 // Plain values with every field filled in, for tests that care for one or two of them.
 
@@ -130,5 +131,29 @@ export const facts = (more: Partial<ModelFacts> = {}): ModelFacts => ({
   contextLength: 131_072,
   vocabulary: 128_256,
   experts: undefined,
+  ...more,
+});
+
+/** A record of one request under the key k1, to be altered. */
+export const usageRecord = (more: Partial<UsageRecord> & Pick<UsageRecord, "number">): UsageRecord => ({
+  requestId: `req-${String(more.number)}`,
+  keyId: "k1",
+  keyName: "app",
+  model: "m",
+  profile: "p",
+  replica: "p-1",
+  path: "/v1/chat/completions",
+  stream: false,
+  code: 200,
+  outcome: "complete",
+  detail: "",
+  endedAt: millis(1_700_000_000_000),
+  duration: millis(12),
+  firstToken: undefined,
+  waited: millis(0),
+  attempts: 1,
+  tries: [],
+  served: true,
+  tokens: { prompt: 1, cached: 0, completion: 1, estimated: false },
   ...more,
 });
