@@ -49,6 +49,20 @@ export const ERRORS = {
     exit: 3,
     doc: "There is no such path.",
   },
+  API_NOT_SERVED: {
+    http: 404,
+    type: "invalid_request_error",
+    code: "unsupported_endpoint",
+    exit: 3,
+    doc: "The model is served, but its engine has no such API.",
+  },
+  PREVIOUS_RESPONSE_NOT_SUPPORTED: {
+    http: 400,
+    type: "invalid_request_error",
+    code: "previous_response_not_supported",
+    exit: 2,
+    doc: "The request goes on from an earlier answer, and none are kept.",
+  },
   METHOD_NOT_ALLOWED: {
     http: 405,
     type: "invalid_request_error",
@@ -97,6 +111,13 @@ export const ERRORS = {
     code: "headers_too_large",
     exit: 2,
     doc: "The request's headers are over the limit.",
+  },
+  UNSUPPORTED_TYPE: {
+    http: 415,
+    type: "invalid_request_error",
+    code: "unsupported_content_type",
+    exit: 2,
+    doc: "The body's Content-Type is none that the path takes.",
   },
   UNSUPPORTED_ENCODING: {
     http: 415,

@@ -1,0 +1,104 @@
+import { anthropicErrorBody, isAnthropicError } from "./anthropic/error.ts";
+import { type Fields, fieldsOf, isFields, listOf, parseJson, textOf, without } from "./json-value.ts";
+
+/** What an engine says is wrong, whatever shape it says it in. */
+export interface EngineFault {
+  readonly message: string;
+  /** "" when it names none. */
+  readonly type: string;
+  readonly code: string | null;
+  readonly param: string | null;
+  /** As the engine counts it; 0 when it does not say. */
+  readonly status: number;
+  /** Everything else it says of it. */
+  readonly more: Fields;
+}
+
+/** Undefined for what reports no error. */
+export function readEngineFault(value: unknown): EngineFault | undefined {
+  if (!isFields(value)) return undefined;
+  const { error, detail } = value;
+  if (isFields(error)) return faultOf(error);
+  if (typeof error === "string" && error !== "") return faultOf({ message: error });
+  if (value["object"] === "error") return faultOf(value);
+  if (detail !== undefined) return faultOf({ message: detailText(detail) });
+  return undefined;
+}
+
+function faultOf(fields: Fields): EngineFault {
+  const { message, type, code, param } = fields;
+  return {
+    message: textOf(message),
+    type: textOf(type),
+    code: typeof code === "string" ? code : null,
+    param: typeof param === "string" ? param : null,
+    status: typeof code === "number" ? code : 0,
+    more: without(fields, NAMED),
+  };
+}
+
+const NAMED: ReadonlySet<string> = new Set(["message", "type", "code", "param", "object"]);
+
+/** FastAPI's own refusals: a text, or a list of places and what is wrong there. */
+function detailText(detail: unknown): string {
+  if (typeof detail === "string") return detail;
+  const problems = listOf(detail).map((problem) => {
+    const { loc, msg } = fieldsOf(problem);
+    return `${listOf(loc).map(String).join(".")}: ${textOf(msg)}`;
+  });
+  return problems.length > 0 ? problems.join("; ") : JSON.stringify(detail);
+}
+
+const TOO_LONG =
+  /maximum context length|exceeds? (?:the )?(?:available |model'?s? )?(?:maximum )?context|context (?:size|length|window).*exceed|longer than the (?:maximum )?(?:model|context)/i;
+
+/** Whether the prompt does not fit: clients shorten theirs when they are told so in the words that they look for. */
+export const isTooLong = ({ message, type, code }: EngineFault): boolean =>
+  type === "exceed_context_size_error" || code === "context_length_exceeded" || TOO_LONG.test(message);
+
+interface EngineRefusal {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** The engine's error as OpenAI's clients read it; undefined when it is so already. */
+export function asOpenaiError({ status, body }: EngineRefusal): string | undefined {
+  const value = parseJson(body);
+  const fault = readEngineFault(value) ?? faultOf({ message: plainText(body, status) });
+  const tooLong = status === 400 && isTooLong(fault);
+  if (isOpenaiError(value) && (!tooLong || fault.code === "context_length_exceeded")) return undefined;
+  const { message, param, more } = fault;
+  const type = tooLong || !TYPE.test(fault.type) ? openaiType(status) : fault.type;
+  const code = tooLong ? "context_length_exceeded" : fault.code;
+  return JSON.stringify({ error: { ...more, message, type, param, code } });
+}
+
+/** The same for Anthropic's. An error in Anthropic's own shape stays as it is: its clients match its words. */
+export function asAnthropicError({ status, body }: EngineRefusal, requestId: string): string | undefined {
+  const value = parseJson(body);
+  if (isAnthropicError(value)) return undefined;
+  const fault = readEngineFault(value);
+  return anthropicErrorBody({ status, message: fault?.message ?? plainText(body, status) }, requestId);
+}
+
+/** As OpenAI writes its types; engines also put names of classes there. */
+const TYPE = /^[a-z_]+$/;
+
+function openaiType(status: number): string {
+  if (status === 429) return "rate_limit_error";
+  return status >= 500 ? "server_error" : "invalid_request_error";
+}
+
+function isOpenaiError(value: unknown): boolean {
+  const { error } = fieldsOf(value);
+  if (!isFields(error)) return false;
+  const { message, type, param, code } = error;
+  return typeof message === "string" && TYPE.test(textOf(type)) && isTextOrNull(param) && isTextOrNull(code);
+}
+
+const isTextOrNull = (value: unknown): boolean => typeof value === "string" || value === null;
+
+const plainText = (body: string, status: number): string => {
+  const text = body.trim();
+  return text === "" || text.startsWith("<") ? `The engine answered with ${String(status)}.` : text.slice(0, 2_000);
+};
