@@ -232,9 +232,12 @@ export declare type UsageBatch = Message<"llmgw.v1.UsageBatch"> & {
   instance: string;
 
   /**
-   * @generated from field: repeated llmgw.v1.UsageRecord records = 2;
+   * As the router's journal has them: one JSON object a line. To encode each as a message would cost a router more than all
+   * else that it does for a record.
+   *
+   * @generated from field: string lines = 3;
    */
-  records: UsageRecord[];
+  lines: string;
 };
 
 /**
