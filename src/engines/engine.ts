@@ -1,3 +1,4 @@
+import type { EngineApi } from "../core/engine-api.ts";
 import type { GangPart } from "../core/gang-part.ts";
 import type { GpuUuid } from "../core/ids.ts";
 import type { ModelFacts } from "../core/model-facts.ts";
@@ -36,8 +37,14 @@ export interface Launch {
   readonly context: number | undefined;
   readonly host: string;
   readonly port: number;
+  /** Of the build, such as "0.33.0", by which an engine knows what its program understands. Left out: not known. */
+  readonly version?: string;
   /** Empty: this replica runs on the CPU. */
   readonly gpus: readonly GpuUuid[];
+  /** Their places in the order of the bus, for programs that cannot read UUIDs. Left out: not known. */
+  readonly gpuIndexes?: readonly number[];
+  /** The part of each GPU's memory that is this replica's, above 0 and below 1. Left out: all of it. */
+  readonly gpuShare?: number;
   /** How the model is cut. Left out: not at all. */
   readonly parallel?: { readonly tensor: number; readonly pipeline: number };
   /** This process's part of a replica that spans nodes. Left out: the replica is this one process. */
@@ -49,12 +56,21 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** A folder of this replica's own, for whatever the engine wants to write. */
   readonly workDir: string;
+  /** What the node's configuration says of this engine beside its program, by key. */
+  readonly nodeOptions?: Readonly<Record<string, string>>;
 }
 
 export interface EngineCommand {
   readonly argv: readonly [string, ...string[]];
-  /** The whole environment of the process: nothing is inherited. Secrets are here and never in argv. */
+  /** The whole environment of the process: nothing is inherited. Secrets are here or in files, and never in argv. */
   readonly env: Readonly<Record<string, string>>;
+  /** To be there before it starts, below the launch's own folder and readable by nobody else. */
+  readonly files?: readonly EngineFile[];
+}
+
+export interface EngineFile {
+  readonly path: string;
+  readonly text: string;
 }
 
 /** A request to the engine's own port. */
@@ -89,12 +105,18 @@ export interface Engine {
   readonly program: string;
   /** One replica of it can be several processes on as many nodes, each told its part by `Launch.gang`. */
   readonly spansNodes?: true;
+  /** Whether that rank of such a replica answers requests; the others only run. Left out: it is always one process. */
+  readonly servesOn?: (rank: number) => boolean;
+  /** It computes on GPUs alone. */
+  readonly needsGpu?: true;
   /** How it is installed, when it is a package of Python; left out by one with releases of another kind. */
   readonly python?: PythonPackage;
   /** How its program says what it is. Left out: by `--version` and `--list-devices`. */
   readonly probes?: EngineProbes;
   /** What it loads. */
   readonly formats: readonly ModelFacts["format"][];
+  /** What it can be asked for. Left out: not known; then it is asked as clients ask. */
+  readonly apis?: readonly EngineApi[];
   /** How it would use memory when it is started for the profile. */
   memoryRules(profile: Pick<Profile, "args" | "env" | "context">): MemoryRules;
   chooseFiles(offered: readonly OfferedFile[]): Result<FileChoice, string>;
@@ -103,11 +125,16 @@ export interface Engine {
   healthRequest(): EngineRequest;
   /** A real piece of the work that the replica is for: a one-token completion, or one embedding. */
   proofRequest(launch: Pick<Launch, "args" | "serves">): EngineRequest;
+  /** Other kinds of work, tried one after the other where the engine refuses the first: only the model says what it is for. */
+  furtherProofs?(launch: Pick<Launch, "args" | "serves">): readonly EngineRequest[];
   /** Whether the answer to the proof is what it should be; otherwise why not. */
   checkProof(status: number, body: string): Result<undefined, string>;
   /** Asked once when ready: how many requests it works on at once and the context of each. */
   capacityRequest(): EngineRequest | undefined;
-  readCapacity(body: string): { readonly slots: number; readonly context: number } | undefined;
+  readCapacity(
+    body: string,
+    launch?: Pick<Launch, "args">,
+  ): { readonly slots: number; readonly context: number } | undefined;
   /** How its work can be followed; left out by an engine that does not tell. */
   readonly work?: {
     request(): EngineRequest;
