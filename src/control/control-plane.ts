@@ -9,6 +9,7 @@ import type { Enrolment } from "./enrolment.ts";
 import { ControlLoop, type LoopOptions } from "./loop.ts";
 import { Agents } from "./sessions/agents.ts";
 import { Routers } from "./sessions/routers.ts";
+import type { Support } from "./support.ts";
 
 export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"> {
   readonly store: Store;
@@ -25,6 +26,8 @@ export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"
   readonly routerUrl: () => string;
   /** Asks a model's source what it is, without fetching it. Bounded by the signal; what cannot be found out is said so. */
   readonly lookAtModel: LookAtModel;
+  /** Left out: there is no process around it that could be looked after. */
+  readonly support?: Support;
 }
 
 export type LookAtModel = (profile: Profile, signal: AbortSignal) => Promise<LookedModel>;

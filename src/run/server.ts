@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { Code, ConnectError, createRouterTransport, type Transport } from "@connectrpc/connect";
+import type { Registry } from "prom-client";
 import { randomUUID } from "node:crypto";
 import { isLoopback } from "../config/ip.ts";
 import { writeListen } from "../config/listen.ts";
-import type { ServerConfig } from "../config/server.ts";
+import { renderServerConfig, type ServerConfig } from "../config/server.ts";
 import { innerRoutes, publicRoutes } from "../control/api/routes.ts";
 import { type ControlPlane, startControlPlane } from "../control/control-plane.ts";
 import { controlMetrics } from "../control/metrics.ts";
@@ -26,6 +27,7 @@ import { type RunningRouter, startRouter } from "./router.ts";
 import { rpcHandler } from "./rpc-handler.ts";
 import { serverPages } from "./server-pages.ts";
 import { openServerTls, type ServerTls } from "./server-tls.ts";
+import { copyOfStore, storePath } from "./store-copy.ts";
 import { readTlsPair } from "./tls-files.ts";
 
 /** Calls in flight at the end get so long. Streams are told to end at once. */
@@ -68,7 +70,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const token = await adminToken(dataDir);
   const store = await openStore(config, dataDir);
   started.defer(() => store.close());
-  const late: { router: RunningRouter | undefined } = { router: undefined };
+  const late: { router: RunningRouter | undefined; registry: Registry | undefined } = {
+    router: undefined,
+    registry: undefined,
+  };
+  const metrics = async (): Promise<string> =>
+    `${(await late.registry?.metrics()) ?? ""}\n${(await late.router?.metrics()) ?? ""}`;
   const model = modelLook(clock, env);
   started.defer(() => model.downloader.close());
   const plane = await startControlPlane({
@@ -83,9 +90,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     adminToken: token,
     routerUrl: () => routerUrl(config, late.router),
     lookAtModel: model.look,
+    support: { configuration: renderServerConfig(config), metrics, copyStore: () => copyOfStore(config, dataDir) },
   });
   started.defer(() => plane.loop.stop());
-  const listening = await openPort(options, { plane, tls, router: () => late.router });
+  late.registry = controlMetrics(() => plane.loop.snapshot);
+  const listening = await openPort(options, { plane, tls, metrics });
   started.defer(() => listening.close());
   const routes = createRouterTransport((router) => {
     innerRoutes(router, plane);
@@ -138,14 +147,14 @@ function tellOfNoKeys({ router }: ServerConfig, { loop, clock }: ControlPlane, l
   );
 }
 
-async function openStore({ store }: ServerConfig, dataDir: string): Promise<Store> {
-  if (store?.kind === "postgres") {
+async function openStore(config: ServerConfig, dataDir: string): Promise<Store> {
+  if (config.store?.kind === "postgres") {
     throw new LlmgwError(
       "BAD_CONFIG",
       "store: this version keeps its state in SQLite only; write store: sqlite:/PATH.",
     );
   }
-  const path = store?.path ?? join(dataDir, "server.db");
+  const path = storePath(config, dataDir);
   try {
     await ensurePrivateFile(path);
     return await openSqliteStore({ path, newServerId: randomUUID() });
@@ -158,15 +167,14 @@ async function openStore({ store }: ServerConfig, dataDir: string): Promise<Stor
 interface PortParts {
   readonly plane: ControlPlane;
   readonly tls: ServerTls | undefined;
-  readonly router: () => RunningRouter | undefined;
+  readonly metrics: () => Promise<string>;
 }
 
 async function openPort(
   { config, logger }: ServerOptions,
-  { plane, tls, router }: PortParts,
+  { plane, tls, metrics }: PortParts,
 ): Promise<Pick<Listening, "port" | "close">> {
   const shutdown = new AbortController();
-  const registry = controlMetrics(() => plane.loop.snapshot);
   const handler = rpcHandler({
     routes: (routes) => {
       publicRoutes(routes, plane);
@@ -174,7 +182,7 @@ async function openPort(
     shutdown: shutdown.signal,
     logger,
     otherwise: serverPages({
-      metrics: async () => `${await registry.metrics()}\n${(await router()?.metrics()) ?? ""}`,
+      metrics,
       // The port opens after the first turn of the loop.
       notReady: () => (shutdown.signal.aborted ? "the control plane is stopping" : plane.loop.failure?.message),
     }),

@@ -134,7 +134,7 @@ const fabricPortFromWire = (message: WireFabricPort): FabricPort => ({
   addresses: [...message.addresses],
 });
 
-const engineBuildToWire = (build: EngineBuild): WireEngineBuild =>
+export const engineBuildToWire = (build: EngineBuild): WireEngineBuild =>
   create(EngineBuildSchema, { ...build, devices: [...build.devices] });
 
 function engineBuildFromWire({ name, version, origin, path, devices }: WireEngineBuild): EngineBuild {

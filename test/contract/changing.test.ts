@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { manifestOf } from "../../src/cli/ctl/export.ts";
 import { profileManifest } from "../../src/config/profile.ts";
 import { bytes } from "../../src/core/ids.ts";
 import type { ScriptedAgent } from "../fakes/scripted-agent.ts";
@@ -134,7 +133,7 @@ describe.each(Object.entries(WAYS))("changing things %s", (_, start) => {
     const on = await site(start);
     const rich = profile("rich", {
       args: ["--a", "b: c", "#d"],
-      env: { X: "1", Y: "yes" },
+      env: { X: "1", Y: "yes", HF_TOKEN: "hf_0123456789abcdefghij" },
       nodeSelector: { rack: "12" },
       context: 4096,
       resources: { nodes: 1, memory: bytes(GiB) },
@@ -142,11 +141,13 @@ describe.each(Object.entries(WAYS))("changing things %s", (_, start) => {
     });
     await on.admin.apply({ manifest: `${SMOL}---\n${profileManifest(rich)}` });
     const { profiles } = await on.admin.listProfiles({});
-    const text = manifestOf(profiles);
+    const { manifest: text } = await on.admin.export({});
+    expect(profiles.map(({ manifest }) => manifest).join()).not.toContain("hf_");
     const again = await on.admin.apply({ manifest: text });
     expect(again.applied.map(({ outcome }) => outcome)).toEqual(["unchanged", "unchanged"]);
     const other = await site(start);
     await other.admin.apply({ manifest: text });
+    expect((await other.admin.export({})).manifest).toBe(text);
     const restored = (await other.admin.listProfiles({})).profiles;
     expect(restored.map(({ name, manifest, specHash }) => ({ name, manifest, specHash }))).toEqual(
       profiles.map(({ name, manifest, specHash }) => ({ name, manifest, specHash })),

@@ -11,6 +11,7 @@ import {
 } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { toTimestamp } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
+import { hiddenManifest } from "../hide-secrets.ts";
 
 export function listProfiles({ loop }: ControlPlane, { name }: ListProfilesRequest): ListProfilesResponse {
   const { profiles, replicas } = loop.snapshot;
@@ -32,5 +33,5 @@ const toWire = ({ profile, manifest, createdAt, updatedAt }: StoredProfile, repl
     specHash: specHash(profile),
     createdAt: toTimestamp(createdAt),
     updatedAt: toTimestamp(updatedAt),
-    manifest,
+    manifest: hiddenManifest(manifest),
   });

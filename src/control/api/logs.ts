@@ -3,16 +3,16 @@ import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { messageOf } from "../../core/errors.ts";
 import { didYouMean } from "../../core/nearest.ts";
 import { type LogsRequest, type LogsResponse, LogsResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
-import { toText } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
+import { readLog } from "./read-log.ts";
 
 /** The engine's own output, live from its node, until it ends or the reader leaves. */
 export async function* logs(
-  { loop, agents }: ControlPlane,
-  { replica: name, tail, follow }: LogsRequest,
-  context: Pick<HandlerContext, "signal">,
+  plane: ControlPlane,
+  { replica: name, tail, follow, rank }: LogsRequest,
+  { signal }: Pick<HandlerContext, "signal">,
 ): AsyncGenerator<LogsResponse> {
-  const { replicas } = loop.snapshot;
+  const { replicas } = plane.loop.snapshot;
   const replica = replicas.find(({ id }) => id === name);
   if (replica === undefined) {
     const near = didYouMean(
@@ -21,19 +21,9 @@ export async function* logs(
     );
     throw new ConnectError(`there is no replica "${name}".${near}`, Code.NotFound);
   }
-  const { placement, apiKey, id } = replica;
-  if (placement === undefined) {
-    throw new ConnectError(`replica ${id} has no node yet, so it has no log`, Code.FailedPrecondition);
-  }
-  const lines = agents.readLog(placement.node, { replica: id, tail, follow }, context.signal);
-  if (lines === undefined) {
-    throw new ConnectError(`node ${placement.node} is not connected, and the log is there`, Code.Unavailable);
-  }
+  const lines = readLog(plane, replica, { tail, follow, rank, signal });
   try {
-    for await (const part of lines) {
-      // Some engines print the options they were started with.
-      yield create(LogsResponseSchema, { lines: part.map((line) => toText(line.replaceAll(apiKey, "[its key]"))) });
-    }
+    for await (const part of lines) yield create(LogsResponseSchema, { lines: [...part] });
   } catch (error) {
     throw new ConnectError(messageOf(error), Code.Unavailable);
   }

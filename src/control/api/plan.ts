@@ -3,6 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type PlanRequest, type PlanResponse, PlanResponseSchema } from "../../wire/gen/llmgw/v1/changing_pb.js";
 import { toText } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
+import { hiddenValue } from "../hide-secrets.ts";
 import { lookAtUnknown } from "../informed-apply.ts";
 import { type PlannedProfile, planProfiles } from "../plan-change.ts";
 import { profilesOf } from "./manifests.ts";
@@ -19,7 +20,11 @@ export async function plan(plane: ControlPlane, { files }: PlanRequest): Promise
 const toWire = ({ fields, places, sentences, ...rest }: PlannedProfile) => ({
   ...rest,
   kind: "Profile",
-  fields: [...fields],
+  fields: fields.map(({ path, before, after }) => ({
+    path,
+    before: hiddenValue(path, before),
+    after: hiddenValue(path, after),
+  })),
   places: places.map(({ gpus, reason, ...place }) => ({ ...place, gpuUuids: [...gpus], reason: toText(reason) })),
   sentences: sentences.map(toText),
 });

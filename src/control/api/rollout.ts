@@ -14,6 +14,7 @@ import {
 } from "../../wire/gen/llmgw/v1/changing_pb.js";
 import { toText, toTimestamp } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
+import { hiddenManifest } from "../hide-secrets.ts";
 import { undoRollout } from "../replica-change.ts";
 import { refusalError, unknownName } from "./refusal.ts";
 
@@ -58,7 +59,7 @@ function rolloutOf({ profile, revisions }: StoredProfile, replicas: readonly Rep
       origin,
       outcome,
       why: toText(why),
-      manifest,
+      manifest: hiddenManifest(manifest),
     })),
   });
 }

@@ -10,20 +10,25 @@ import { recording } from "../record.ts";
 import { agentSession } from "../sessions/agent-session.ts";
 import { TokenDoor } from "../tokens/token-door.ts";
 import { apply } from "./apply.ts";
+import { backup } from "./backup.ts";
 import { cordon } from "./cordon.ts";
 import { makeKey } from "./create-key.ts";
 import { makeToken } from "./create-token.ts";
+import { debug } from "./debug.ts";
 import { remove } from "./delete.ts";
 import { drain } from "./drain.ts";
 import { explainPlace } from "./explain.ts";
+import { exportAll } from "./export.ts";
 import { getStatus } from "./get-status.ts";
 import { getAuthorities, join } from "./join.ts";
+import { listEngines } from "./list-engines.ts";
 import { listEvents } from "./list-events.ts";
 import { listKeys } from "./list-keys.ts";
 import { listModels } from "./list-models.ts";
 import { listNodes } from "./list-nodes.ts";
 import { listProfiles } from "./list-profiles.ts";
 import { listReplicas } from "./list-replicas.ts";
+import { listWeights } from "./list-weights.ts";
 import { listTokens } from "./list-tokens.ts";
 import { logs } from "./logs.ts";
 import { plan } from "./plan.ts";
@@ -45,6 +50,11 @@ export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
       listReplicas: (request) => listReplicas(plane, request),
       listModels: () => listModels(plane),
       listEvents: (request) => listEvents(plane, request),
+      listEngines: (request) => listEngines(plane, request),
+      listWeights: (request) => listWeights(plane, request),
+      export: () => exportAll(plane),
+      backup: () => backup(plane),
+      debug: (request, context) => debug(plane, request, context),
       apply: (request) => apply(plane, request),
       delete: (request) => remove(plane, request),
       plan: (request) => plan(plane, request),
