@@ -82,7 +82,8 @@ const durableInventory = (inventory: Inventory): unknown => ({
 
 const CHATTY: readonly ReplicaKind[] = ["pending", "preparing", "starting"];
 
-const durableReplica = ({ state, ...replica }: Replica): unknown => ({
+const durableReplica = ({ state, gang, ...replica }: Replica): unknown => ({
   ...replica,
+  ...(gang === undefined ? {} : { gang: { ...gang, ranks: undefined } }),
   state: CHATTY.includes(state.kind) ? state.kind : state,
 });

@@ -1,5 +1,6 @@
 import type { NewEvent } from "../core/event.ts";
 import { fingerprint } from "../core/fingerprint.ts";
+import { NEW_GANG } from "../core/gang.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
 import { type Profile, specHash } from "../core/profile.ts";
 import { type Replica, sharesOf } from "../core/replica-state.ts";
@@ -162,7 +163,8 @@ function place(snapshot: Snapshot, replicas: readonly Replica[], { policy, now }
     if (decision.kind === "unplaceable") {
       return { ...replica, state: { kind: "pending", rejections: decision.rejections } };
     }
-    return { ...replica, state: { kind: "placed" }, placement: decision.placement, since: now };
+    const gang = decision.placement.gang === undefined ? {} : { gang: NEW_GANG };
+    return { ...replica, state: { kind: "placed" }, placement: decision.placement, since: now, ...gang };
   });
 }
 

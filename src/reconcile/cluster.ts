@@ -5,6 +5,7 @@ import { baseCount, type Profile, specHash } from "../core/profile.ts";
 import { type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
 import { afterDraining, drainedState, type Routers } from "./drain.ts";
 import { followedState, type NodeReports, reportedState, type Sighting, sightingOf } from "./follow.ts";
+import { type Followed, followedGang } from "./gang.ts";
 import { type Outgoing, rolloutStep, type Swap } from "./rollout.ts";
 
 /** Everything that the decision about replicas depends on. */
@@ -41,11 +42,12 @@ const DRAIN = millis(300_000);
  * the rest. It places nothing: new replicas begin as pending.
  */
 export function reconcileCluster(view: ClusterView): ClusterPlan {
-  const followed = view.replicas.map((replica) => afterReports(replica, view));
+  const heard = view.replicas.map((replica) => afterReports(replica, view));
+  const followed = heard.map(({ replica }) => replica);
   const byProfile = Map.groupBy(followed, ({ profile }) => profile);
   const create: ClusterPlan["create"][number][] = [];
   const replicas: Replica[] = [];
-  const events: NewEvent[] = [];
+  const events = heard.flatMap((one) => one.events);
   for (const profile of view.profiles) {
     const own = revive(profile, byProfile.get(profile.name) ?? [], view);
     byProfile.delete(profile.name);
@@ -110,11 +112,18 @@ function leave(
 }
 
 /** Its node's word first, then what the routers say of a drain. */
-function afterReports(replica: Replica, view: ClusterView): Replica {
+function afterReports(replica: Replica, view: ClusterView): Followed {
+  const { replica: followed, events } =
+    replica.placement?.gang === undefined
+      ? { replica: followedAlone(replica, view), events: [] }
+      : followedGang(replica, view.nodes, view.now);
+  return { replica: withState(followed, afterDraining(followed, view.routers, view.now), view.now), events };
+}
+
+function followedAlone(replica: Replica, view: ClusterView): Replica {
   const sighting = sightingOf(replica, view.nodes);
   const state = followedState(replica, sighting);
-  const followed = counted(withState(replica, state, view.now), sighting);
-  return withState(followed, afterDraining(followed, view.routers, view.now), view.now);
+  return counted(withState(replica, state, view.now), sighting);
 }
 
 function counted(replica: Replica, sighting: Sighting): Replica {
@@ -132,6 +141,8 @@ function revive(profile: Profile, replicas: readonly Replica[], { nodes, now }: 
   let missing = baseCount(profile.replicas) - replicas.filter(isPlaced).length;
   return replicas.map((replica) => {
     if (missing <= 0 || replica.state.kind !== "lost" || replica.specHash !== hash) return replica;
+    // Of a gang the ranks that came back are told to stop: it serves with all of them or not at all.
+    if (replica.placement?.gang !== undefined) return replica;
     const sighting = sightingOf(replica, nodes);
     if (sighting.kind !== "present" || !isAlive(sighting)) return replica;
     missing -= 1;

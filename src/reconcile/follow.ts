@@ -26,9 +26,12 @@ export type Sighting =
   | { readonly kind: "absent" }
   | { readonly kind: "present"; readonly observed: ObservedReplica };
 
-export function sightingOf(replica: Replica, reports: NodeReports): Sighting {
-  if (replica.placement === undefined) return { kind: "unknown" };
-  const report = reports.get(replica.placement.node);
+export const sightingOf = (replica: Replica, reports: NodeReports): Sighting =>
+  replica.placement === undefined ? { kind: "unknown" } : sightingAt(replica, replica.placement.node, reports);
+
+/** What one of its nodes lets us know of it. */
+export function sightingAt(replica: Pick<Replica, "id" | "specHash">, node: NodeId, reports: NodeReports): Sighting {
+  const report = reports.get(node);
   if (report === undefined) return { kind: "nodeRemoved" };
   if (report.liveness === "lost") return { kind: "nodeLost" };
   if (report.liveness !== "connected" || report.observed === undefined) return { kind: "unknown" };
@@ -59,8 +62,12 @@ export function followedState(replica: Replica, sighting: Sighting): ReplicaStat
 
 const isOver = (state: ReplicaState): boolean => state.kind === "stopped" || state.kind === "lost";
 
+type Listening = "follows" | "isLeaving" | "isDeaf";
+
+export const listeningOf = ({ kind }: ReplicaState): Listening => LISTENING[kind];
+
 /** What each state makes of its node's word. */
-const LISTENING: Readonly<Record<ReplicaKind, "follows" | "isLeaving" | "isDeaf">> = {
+const LISTENING: Readonly<Record<ReplicaKind, Listening>> = {
   pending: "isDeaf",
   placed: "follows",
   preparing: "follows",

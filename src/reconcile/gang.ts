@@ -1,0 +1,285 @@
+import type { NewEvent } from "../core/event.ts";
+import { canonicalJson } from "../core/fingerprint.ts";
+import { formatDuration } from "../core/format.ts";
+import { type Gang, NEW_GANG, type RankReport, type RankState, type RankStatus } from "../core/gang.ts";
+import { type Millis, millis, plus } from "../core/ids.ts";
+import type { ObservedReplica } from "../core/observed.ts";
+import { type Replica, type ReplicaState, type Share, sharesOf } from "../core/replica-state.ts";
+import { listeningOf, type NodeReports, reportedState, type Sighting, sightingAt } from "./follow.ts";
+import { judgeCheck, membersOf, problemsBefore } from "./gang-check.ts";
+
+/** What became of a replica that spans nodes, and what has to be said of it. */
+export interface Followed {
+  readonly replica: Replica;
+  readonly events: readonly NewEvent[];
+}
+
+/** Attempts in a row that never became ready. */
+const MOST_ATTEMPTS = 5;
+/** A gang that served this long was a good one: its end begins a new count. */
+const STABLE_AFTER = millis(60_000);
+const BACKOFF = { base: millis(1_000), max: millis(60_000) } as const;
+
+/** One rank, as its node lets us know of it. */
+interface Rank {
+  readonly rank: number;
+  readonly share: Share;
+  readonly sighting: Sighting;
+  readonly isSilent: boolean;
+  /** What the node says of it in the present attempt; undefined: nothing, or it is still at an earlier one. */
+  readonly said: { readonly observed: ObservedReplica; readonly report: RankReport } | undefined;
+}
+
+/**
+ * All ranks or none: what follows for a gang from what its nodes say. Every rank prepares; when all have, the nodes try the
+ * way to each other; when all can, all start. The first rank that ends ends the attempt, for all.
+ */
+export function followedGang(replica: Replica, reports: NodeReports, now: Millis): Followed {
+  const gang = replica.gang ?? NEW_GANG;
+  const ranks = sharesOf(replica.placement).map((share, rank) => rankOf({ replica, gang, share, rank }, reports));
+  const shown = { ...replica, gang: withRanks(gang, ranks) };
+  switch (listeningOf(replica.state)) {
+    case "isDeaf":
+      return { replica, events: [] };
+    case "isLeaving":
+      return moved(shown, leavingState(replica.state, ranks), now);
+    case "follows":
+      return followed({ replica: shown, gang: shown.gang, ranks, now });
+  }
+}
+
+interface Following {
+  readonly replica: Replica;
+  readonly gang: Gang;
+  readonly ranks: readonly Rank[];
+  readonly now: Millis;
+}
+
+function rankOf(
+  { replica, gang, share, rank }: { replica: Replica; gang: Gang; share: Share; rank: number },
+  reports: NodeReports,
+): Rank {
+  const sighting = sightingAt(replica, share.node, reports);
+  const isSilent = reports.get(share.node)?.liveness !== "connected";
+  const observed = sighting.kind === "present" ? sighting.observed : undefined;
+  const report = observed?.rank;
+  const isPresent = report?.attempt === gang.attempt && report.rank === rank;
+  const said = observed !== undefined && report !== undefined && isPresent ? { observed, report } : undefined;
+  return { rank, share, sighting, isSilent, said };
+}
+
+const moved = (replica: Replica, state: ReplicaState, now: Millis): Followed => {
+  if (canonicalJson(state) === canonicalJson(replica.state)) return { replica, events: [] };
+  const since = state.kind === replica.state.kind ? replica.since : now;
+  return { replica: { ...replica, state, since }, events: [] };
+};
+
+/** A rank that is lost with its node can be asked nothing; the others are told to stop, and are waited for. */
+function leavingState(state: ReplicaState, ranks: readonly Rank[]): ReplicaState {
+  const isLost = ranks.every(({ sighting }) => sighting.kind === "nodeLost");
+  if (state.kind === "lost") return isLost ? state : { kind: "stopping", why: state.reason };
+  if (isLost) return { kind: "lost", reason: `its nodes ${names(ranks)} are lost` };
+  const why = "why" in state ? state.why : "";
+  if (state.kind === "draining") return ranks.some(hasEnded) ? { kind: "stopping", why } : state;
+  return ranks.every(isGone) ? { kind: "stopped" } : state;
+}
+
+const isGone = ({ sighting }: Rank): boolean => {
+  if (sighting.kind === "present") return sighting.observed.state.kind === "stopped";
+  return sighting.kind !== "unknown";
+};
+
+/** With one rank gone there is nothing left to finish. */
+const hasEnded = (rank: Rank): boolean =>
+  isGone(rank) || (rank.sighting.kind === "present" && ENDED.includes(rank.sighting.observed.state.kind));
+
+const ENDED: readonly ObservedReplica["state"]["kind"][] = ["failed", "stopping"];
+
+const names = (ranks: readonly Rank[]): string => ranks.map(({ share }) => share.node).join(" and ");
+
+/** First rule that applies wins. */
+function followed(following: Following): Followed {
+  const { replica, gang, ranks, now } = following;
+  const gone = ranks.filter(({ sighting }) => sighting.kind === "nodeLost" || sighting.kind === "nodeRemoved");
+  if (gone.length > 0) return moved(replica, withoutNodes(gone, ranks), now);
+  // Given up for good: another replica takes its place when an operator asks for one.
+  if (replica.state.kind === "failed") return { replica, events: [] };
+  const failed = firstFailure(ranks);
+  if (failed !== undefined) return endOf(following, failed);
+  if (gang.order === "prepare") return afterPreparing(following);
+  if (gang.order === "check") return afterCheck(following);
+  return moved(counted(replica, ranks), runningState(following), now);
+}
+
+function withoutNodes(gone: readonly Rank[], ranks: readonly Rank[]): ReplicaState {
+  const isRemoved = gone.some(({ sighting }) => sighting.kind === "nodeRemoved");
+  if (gone.length === ranks.length) {
+    return isRemoved ? { kind: "stopped" } : { kind: "lost", reason: `its nodes ${names(ranks)} are lost` };
+  }
+  return { kind: "stopping", why: `its node ${names(gone)} ${isRemoved ? "was removed" : "is lost"}` };
+}
+
+/** Why an attempt is over. */
+interface End {
+  /** Undefined: no single rank's. */
+  readonly rank: Rank | undefined;
+  readonly reason: string;
+  readonly lastLines: readonly string[];
+  readonly retry: boolean;
+}
+
+/** The rank that ended first: the others end because of it. */
+function firstFailure(ranks: readonly Rank[]): End | undefined {
+  const failed = ranks.flatMap((rank) => {
+    const state = rank.said?.observed.state;
+    return state?.kind === "failed" ? [{ rank, state, at: endedAt(rank, ranks) }] : [];
+  });
+  const [first] = failed.toSorted((a, b) => a.at - b.at || a.rank.rank - b.rank.rank);
+  if (first === undefined) return undefined;
+  const { rank, state } = first;
+  const { reason, lastLines } = state;
+  return { rank, reason, lastLines, retry: rank.said?.report.retry ?? true };
+}
+
+/** By the head's clock, as far as the check found out how far the clocks are apart. */
+function endedAt({ rank, said }: Rank, [head]: readonly Rank[]): number {
+  const ahead = head?.said?.report.findings?.find(({ peer }) => peer === rank)?.clockAhead ?? 0;
+  return (said?.report.endedAt ?? Number.MAX_SAFE_INTEGER) - ahead;
+}
+
+/** All ranks are to end, and to begin again together; or never, when it makes no sense. */
+function endOf({ replica, gang, now }: Following, end: End): Followed {
+  const wasReady = replica.state.kind === "ready";
+  const isStable = wasReady && now - replica.since >= STABLE_AFTER;
+  const failures = isStable ? 1 : gang.failures + 1;
+  const reason =
+    end.rank === undefined ? end.reason : `rank ${String(end.rank.rank)} on ${end.rank.share.node}: ${end.reason}`;
+  const givenUp = !wasReady && (!end.retry || failures >= MOST_ATTEMPTS);
+  const delay = millis(Math.min(BACKOFF.max, BACKOFF.base * 2 ** (failures - 1)));
+  const next: Gang = {
+    ...{ ...gang, attempt: gang.attempt + 1, order: "prepare", members: [] },
+    ...{ failures, lastEnd: reason, retryAt: plus(now, delay) },
+  };
+  const restarts = gang.order === "run" && !givenUp ? replica.restarts + 1 : replica.restarts;
+  const after = { ...replica, gang: next, restarts, pid: undefined };
+  if (givenUp) return moved(after, { kind: "failed", reason, lastLines: end.lastLines }, now);
+  const what = `${reason}; all ranks are stopped, and started together in ${formatDuration(delay)} at the earliest`;
+  const { replica: ended } = moved(after, { kind: "starting", note: what }, now);
+  return { replica: ended, events: [attemptEnded(replica, gang.attempt, what)] };
+}
+
+const attemptEnded = ({ id, apiKey }: Replica, attempt: number, what: string): NewEvent => ({
+  level: "warning",
+  subjectKind: "replica",
+  subject: id,
+  reason: "GangAttemptEnded",
+  message: `${id}: attempt ${String(attempt)} is over: ${apiKey === "" ? what : what.replaceAll(apiKey, "[its key]")}`,
+});
+
+function afterPreparing(following: Following): Followed {
+  const { replica, gang, ranks, now } = following;
+  const prepared = ranks.flatMap(({ share, said }) =>
+    said?.report.prepared === undefined ? [] : [{ node: share.node, prepared: said.report.prepared }],
+  );
+  if (prepared.length < ranks.length || now < gang.retryAt) {
+    return moved(replica, preparingState(following), now);
+  }
+  const problems = problemsBefore(prepared);
+  if (problems.length > 0) {
+    const check = { attempt: gang.attempt, at: now, problems, clockSpread: 0 };
+    return endOf({ ...following, gang: { ...gang, check } }, together(problems));
+  }
+  const next: Gang = { ...gang, order: "check", members: membersOf(prepared) };
+  return moved({ ...replica, gang: next }, { kind: "starting", note: CHECKING }, now);
+}
+
+const CHECKING = "its nodes try the way to each other";
+
+const together = (problems: readonly string[]): End => ({
+  rank: undefined,
+  reason: `before the start: ${problems.join("; ")}`,
+  lastLines: [],
+  retry: true,
+});
+
+function afterCheck(following: Following): Followed {
+  const { replica, gang, ranks, now } = following;
+  const checked = ranks.flatMap(({ share, said }) =>
+    said?.report.findings === undefined ? [] : [{ node: share.node, findings: said.report.findings }],
+  );
+  if (checked.length < ranks.length) {
+    return moved(replica, { kind: "starting", note: `${CHECKING}${silentInWords(ranks)}` }, now);
+  }
+  const check = judgeCheck(checked, { attempt: gang.attempt, now });
+  if (check.problems.length > 0) return endOf({ ...following, gang: { ...gang, check } }, together(check.problems));
+  const next: Gang = { ...gang, order: "run", check };
+  return moved({ ...replica, gang: next }, { kind: "starting", note: "all ranks start" }, now);
+}
+
+/** Of the rank that has the most before it; what of it is not known is said by the others. */
+function preparingState({ replica, gang, ranks, now }: Following): ReplicaState {
+  const waiting = silentInWords(ranks);
+  if (gang.failures > 0) {
+    const left = gang.retryAt - now;
+    const then = left > 0 ? `next try in ${formatDuration(millis(Math.max(1000, left)))}` : "all ranks prepare again";
+    return { kind: "starting", note: `${gang.lastEnd}; ${then}${waiting}` };
+  }
+  const busy = ranks.filter(({ said }) => said !== undefined && said.report.prepared === undefined);
+  for (const { said, share } of busy) {
+    const state = said?.observed.state;
+    if (state?.kind !== "preparing" || state.progress === undefined) continue;
+    const what = `${share.node}: ${state.progress.what}`;
+    return { kind: "preparing", progress: { ...state.progress, what } };
+  }
+  if (ranks.every(({ said }) => said === undefined)) return replica.state;
+  return { kind: "preparing", progress: undefined };
+}
+
+const silentInWords = (ranks: readonly Rank[]): string => {
+  const silent = ranks.filter(({ isSilent }) => isSilent);
+  return silent.length === 0 ? "" : ` (${names(silent)} is silent)`;
+};
+
+/** The head speaks for all: its answer comes from all ranks together. */
+function runningState({ replica, ranks }: Following): ReplicaState {
+  const [head] = ranks;
+  const state = head?.said?.observed.state;
+  if (state === undefined || head?.said?.report.launched !== true) return replica.state;
+  return reportedState(state);
+}
+
+function counted(replica: Replica, [head]: readonly Rank[]): Replica {
+  const pid = head?.said?.observed.pid;
+  return head?.said === undefined || pid === replica.pid ? replica : { ...replica, pid };
+}
+
+/** The same object when nothing differs. */
+function withRanks(gang: Gang, ranks: readonly Rank[]): Gang {
+  const shown = ranks.map((rank) => statusOf(rank, gang));
+  return canonicalJson(shown) === canonicalJson(gang.ranks) ? gang : { ...gang, ranks: shown };
+}
+
+function statusOf({ rank, share, sighting, isSilent, said }: Rank, { ranks }: Gang): RankStatus {
+  const of = { rank, node: share.node };
+  if (isSilent) return { ...of, state: "unreachable", note: "", pid: ranks[rank]?.pid };
+  if (said === undefined) {
+    const state = sighting.kind === "present" ? "stopping" : "waiting";
+    return { ...of, state, note: "", pid: sighting.kind === "present" ? sighting.observed.pid : undefined };
+  }
+  const { observed, report } = said;
+  return { ...of, state: rankState(observed, report), note: noteOf(observed), pid: observed.pid };
+}
+
+function rankState({ state }: ObservedReplica, { prepared, findings, launched }: RankReport): RankState {
+  if (state.kind === "failed" || state.kind === "stopped") return "ended";
+  if (state.kind === "stopping") return "stopping";
+  if (launched) return state.kind === "ready" ? "running" : "starting";
+  if (findings !== undefined) return "checked";
+  return prepared === undefined ? "preparing" : "prepared";
+}
+
+function noteOf({ state }: ObservedReplica): string {
+  if (state.kind === "failed") return state.reason;
+  if (state.kind === "starting") return state.note;
+  return state.kind === "preparing" ? (state.progress?.what ?? "") : "";
+}
