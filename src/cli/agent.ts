@@ -1,12 +1,12 @@
 import { type AgentConfig, parseAgentConfig, renderAgentConfig } from "../config/agent.ts";
-import { LlmgwError } from "../core/errors.ts";
 import { nodeId } from "../core/ids.ts";
 import { readHostFacts } from "../platform/host.ts";
 import { notifyService } from "../platform/sd-notify.ts";
 import type { AgentPaths } from "../run/paths.ts";
 import { agentPaths } from "./agent-paths.ts";
-import type { Call, CommandSpec } from "./command.ts";
+import type { CommandSpec } from "./command.ts";
 import { installService } from "./install-service.ts";
+import { join } from "./join/command.ts";
 import { CHECK, CONFIG, DATA_DIR } from "./options.ts";
 import { runRole } from "./role.ts";
 import { stopEngines } from "./stop-engines.ts";
@@ -16,7 +16,11 @@ export const agent: CommandSpec = {
   summary: "run a node's agent",
   details:
     "Engines go on serving when it ends, and are taken over when it starts again. docs/reference/config.md lists every key of the file.",
-  options: [CONFIG, CHECK, DATA_DIR],
+  options: [
+    { ...CONFIG, required: false, doc: "the configuration, YAML; every command but join needs it" },
+    CHECK,
+    DATA_DIR,
+  ],
   examples: [
     {
       line: "llmgw agent -c agent.yaml",
@@ -27,9 +31,8 @@ export const agent: CommandSpec = {
       doc: "what would be in force? exit code 2 and every problem if the file is wrong",
     },
   ],
-  commands: [installService, stopEngines],
+  commands: [join, installService, stopEngines],
   run: async (call) => {
-    requireConfigOption(call);
     const { hostname: name } = await readHostFacts();
     return runRole(call, {
       kind: { parse: parseAgentConfig, render: renderAgentConfig },
@@ -63,15 +66,6 @@ export const agent: CommandSpec = {
     });
   },
 };
-
-/** The parser cannot ask for it: the commands below take it too, and it may stand behind their names. */
-function requireConfigOption({ flags }: Call): void {
-  if (flags.text("config") !== undefined) return;
-  throw new LlmgwError(
-    "BAD_REQUEST",
-    "Required option '-c, --config <file>' not specified (llmgw agent --help explains it)",
-  );
-}
 
 const withPlaces = (config: AgentConfig, paths: AgentPaths, name: string): AgentConfig => ({
   ...config,

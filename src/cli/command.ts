@@ -2,7 +2,7 @@ import { LlmgwError } from "../core/errors.ts";
 import type { Io } from "./io.ts";
 
 /** What completion may offer for an argument: the words of a list, or names that only the control plane knows. */
-export type ObjectKind = "node" | "profile" | "replica" | "model" | "key";
+export type ObjectKind = "node" | "profile" | "replica" | "model" | "key" | "token";
 
 export interface OptionSpec {
   /** As help shows it: "-o, --output <format>". */
@@ -12,6 +12,8 @@ export interface OptionSpec {
   readonly required?: boolean;
   /** May be given several times. */
   readonly repeatable?: boolean;
+  /** What its value is a name of. */
+  readonly completes?: readonly ObjectKind[];
   /** Throws InvalidArgumentError for a value that cannot be meant. */
   readonly check?: (value: string) => void;
 }

@@ -4,6 +4,7 @@ import { millis } from "../core/ids.ts";
 import { readTextIfThere, writeFileAtomic } from "../platform/files.ts";
 import { runProgram } from "../platform/run.ts";
 import type { Call, CommandSpec } from "./command.ts";
+import { configFile } from "./role-config.ts";
 import { agentUnit, UNIT_MARK } from "./service-unit.ts";
 
 const UNIT = "/etc/systemd/system/llmgw-agent.service";
@@ -22,21 +23,15 @@ export const installService: CommandSpec = {
   run: install,
 };
 
-async function install({ flags, io }: Call): Promise<number> {
-  const dataDir = flags.text("data-dir");
-  const unit = agentUnit({
-    program: PROGRAM,
-    config: resolve(flags.textOr("config", "")),
-    dataDir: dataDir === undefined ? undefined : resolve(dataDir),
-  });
+async function install(call: Call): Promise<number> {
+  const { flags, io } = call;
+  const service = { config: configFile(call), dataDir: flags.text("data-dir") };
   if (flags.given("print")) {
-    io.stdout.write(unit);
+    io.stdout.write(unitOf(service));
     return 0;
   }
-  await writeUnit(unit);
-  const env = { PATH: io.env["PATH"] ?? "/usr/bin:/bin" };
-  const reloaded = await runProgram(["systemctl", "daemon-reload"], { env, timeout: SYSTEMCTL_TIMEOUT });
-  const isReloaded = reloaded.kind === "ended" && reloaded.code === 0;
+  await writeUnit(unitOf(service));
+  const isReloaded = await systemctl(io.env, "daemon-reload");
   io.stdout.write(
     `${UNIT} is written.\n` +
       (isReloaded ? "" : "systemd did not read it: run `systemctl daemon-reload`.\n") +
@@ -44,6 +39,36 @@ async function install({ flags, io }: Call): Promise<number> {
       "`systemctl stop llmgw-agent` leaves the engines running; `llmgw agent stop-engines -c FILE` ends them after it.\n",
   );
   return 0;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Writes the unit, and starts the agent anew with it now and at each boot. Resolves with the unit's file. */
+export async function runAsService(config: string, env: Env): Promise<string> {
+  await writeUnit(unitOf({ config, dataDir: undefined }));
+  // A restart leaves the engines of an agent that ran before as they are.
+  for (const step of [["daemon-reload"], ["enable", "llmgw-agent"], ["restart", "llmgw-agent"]] as const) {
+    if (await systemctl(env, ...step)) continue;
+    const command = ["systemctl", ...step].join(" ");
+    throw new LlmgwError(
+      "FAILED",
+      `${UNIT} is written, but \`${command}\` failed: \`journalctl -u llmgw-agent\` says more.`,
+    );
+  }
+  return UNIT;
+}
+
+const unitOf = ({ config, dataDir }: { readonly config: string; readonly dataDir: string | undefined }): string =>
+  agentUnit({
+    program: PROGRAM,
+    config: resolve(config),
+    dataDir: dataDir === undefined ? undefined : resolve(dataDir),
+  });
+
+async function systemctl(env: Env, ...args: readonly string[]): Promise<boolean> {
+  const path = { PATH: env["PATH"] ?? "/usr/bin:/bin" };
+  const done = await runProgram(["systemctl", ...args], { env: path, timeout: SYSTEMCTL_TIMEOUT });
+  return done.kind === "ended" && done.code === 0;
 }
 
 async function writeUnit(unit: string): Promise<void> {

@@ -12,6 +12,8 @@ export interface OutStream {
 
 interface InStream extends AsyncIterable<string | Uint8Array> {
   readonly isTTY?: boolean;
+  /** Of a terminal: whether each key comes at once, and is not shown. */
+  setRawMode?(raw: boolean): unknown;
 }
 
 /** Everything a command may know of the terminal it was typed in. Data goes to stdout, everything else to stderr. */

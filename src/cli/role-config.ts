@@ -14,9 +14,19 @@ export interface ConfigKind<C> {
   readonly render: (config: C) => string;
 }
 
+/** The file that --config names. The parser cannot ask for it where a command of the same group goes without. */
+export function configFile({ flags }: Call): string {
+  const file = flags.text("config");
+  if (file !== undefined) return file;
+  throw new LlmgwError(
+    "BAD_REQUEST",
+    "Required option '-c, --config <file>' not specified (llmgw agent --help explains it)",
+  );
+}
+
 /** Reads the file that --config names; the error names every problem of it, one a line. */
 async function loadConfig<C>(call: Call, kind: ConfigKind<C>): Promise<Result<C, string>> {
-  const file = call.flags.textOr("config", "");
+  const file = configFile(call);
   const text = await readConfigFile(file);
   if (!text.ok) return err(`${text.error}.`);
   const parsed = kind.parse({ text: text.value, file, env: call.io.env, readSecret: readSecretFile });

@@ -9,7 +9,11 @@ const name = (phrase: string): ReturnType<typeof text> =>
   text({ type: "name", phrase, pattern: /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/ });
 
 const tls = z.strictObject({
-  ca: setting(path(), "Certificates of the authority that the control plane's certificate must come from."),
+  ca: setting(
+    path().optional(),
+    "Certificates of the authority that the control plane's certificate must come from.",
+    "the machine's own certificate store",
+  ),
   cert: setting(path(), "This node's certificate. Its common name is the node's id."),
   key: setting(path(), "The private key of that certificate, readable by nobody else."),
 });

@@ -9,7 +9,7 @@ import { type Part, readPart } from "./read-part.ts";
 /** Where one end of a connection has its certificates. */
 export interface TlsFiles {
   /** Left out: the other end is not asked for a certificate of ours. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   readonly cert: string;
   readonly key: string;
   /** Revoked certificates. Left out, or not there: none. */

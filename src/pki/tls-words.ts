@@ -17,8 +17,8 @@ const FOREIGN: Words = () =>
   "its certificate is not of an authority that this machine trusts: is tls.ca (or --ca) the authority that issued it?";
 const clockNote = (now: Millis): string => `this machine's clock says ${inWords(now)}`;
 
-/** What a client's TLS library says of a server, and what it means. */
-const OF_SERVERS: Readonly<Record<string, Words>> = {
+/** What a client's TLS library says of a server's certificate, and what it means. */
+const OF_CERTIFICATES: Readonly<Record<string, Words>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: FOREIGN,
   UNABLE_TO_GET_ISSUER_CERT: FOREIGN,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: FOREIGN,
@@ -31,16 +31,27 @@ const OF_SERVERS: Readonly<Record<string, Words>> = {
   INVALID_PURPOSE: () => "its certificate is not one for servers (extended key usage serverAuth is missing)",
   ERR_TLS_CERT_ALTNAME_INVALID: ({ reason }) =>
     `its certificate does not carry the name that it was called by (${String(reason)}): issue one with that name, or call it by one that it has`,
-  ERR_SSL_WRONG_VERSION_NUMBER: () =>
-    "it does not speak https there: write http:// in its address, or set tls in server.yaml",
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: () =>
-    "it does not speak https there: write http:// in its address, or set tls in server.yaml",
+};
+
+const NO_HTTPS: Words = () => "it does not speak https there: write http:// in its address, or set tls in server.yaml";
+
+const OF_SERVERS: Readonly<Record<string, Words>> = {
+  ...OF_CERTIFICATES,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_HTTPS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_HTTPS,
 };
 
 /** Why a TLS connection to a server failed, in words; undefined when TLS was not the trouble. */
-export function troubleWithServer(thrown: unknown, now: Millis): string | undefined {
+export const troubleWithServer = (thrown: unknown, now: Millis): string | undefined =>
+  firstWords(OF_SERVERS, thrown, now);
+
+/** The same, but only where the server's certificate is not to be trusted. */
+export const distrustOf = (thrown: unknown, now: Millis): string | undefined =>
+  firstWords(OF_CERTIFICATES, thrown, now);
+
+function firstWords(table: Readonly<Record<string, Words>>, thrown: unknown, now: Millis): string | undefined {
   for (const failure of causes(thrown)) {
-    const words = OF_SERVERS[String(failure.code)];
+    const words = table[String(failure.code)];
     if (words !== undefined) return words(failure, now);
   }
   return undefined;

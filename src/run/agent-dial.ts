@@ -30,7 +30,7 @@ export function createDial(tls: FollowedTls | undefined, env: Env): (server: str
 function materialOf(tls: FollowedTls | undefined, env: Env) {
   if (tls === undefined) return { ca: [...trustedCertificates(env)] };
   const { ca, cert, key } = tls.current;
-  return { ca, cert, key };
+  return { ca: ca === "" ? [...trustedCertificates(env)] : ca, cert, key };
 }
 
 /** Says at the start, and not only with each failed connection, everything that is wrong with the certificates. */

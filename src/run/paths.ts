@@ -58,9 +58,12 @@ export const upPaths = (folder: string): Paths & { readonly lock: string } => ({
 });
 
 /** Where `llmgw ctl` looks for the control planes it knows, and `llmgw up` writes its own. */
-export function contextFilePath(place: Pick<Place, "env" | "home">): string {
-  return join(xdg(place, "XDG_CONFIG_HOME", ".config"), "llmgw", "contexts.yaml");
-}
+export const contextFilePath = (place: Pick<Place, "env" | "home">): string =>
+  join(xdgConfigFolder(place), "contexts.yaml");
+
+/** Where an ordinary user's configuration is. */
+export const xdgConfigFolder = (place: Pick<Place, "env" | "home">): string =>
+  join(xdg(place, "XDG_CONFIG_HOME", ".config"), "llmgw");
 
 /** The XDG rules say that a relative path is to be ignored. */
 function xdg(place: Pick<Place, "env" | "home">, variable: string, fallback: string): string {

@@ -12,6 +12,7 @@ import { events } from "./events.ts";
 import { exportAll } from "./export.ts";
 import { explain } from "./explain.ts";
 import { keys } from "./keys/group.ts";
+import { login } from "./login.ts";
 import { logs } from "./logs.ts";
 import { models } from "./models.ts";
 import { nodes } from "./nodes.ts";
@@ -22,6 +23,7 @@ import { rollout } from "./rollout.ts";
 import { run } from "./run.ts";
 import { scale } from "./scale.ts";
 import { status } from "./status.ts";
+import { token } from "./token/group.ts";
 import { version } from "./version.ts";
 import { wait } from "./wait.ts";
 
@@ -31,7 +33,7 @@ export const ctl: CommandSpec = {
   details: [
     'What was asked for goes to stdout, everything else to stderr. With -o json stdout is exactly one document, in the form of the admin API; a failure is one object on stderr: {"error":{"code":…,"message":…}}.',
     "Exit codes: 0 done, 1 failed, 2 bad usage or bad manifest, 3 not found, 4 timed out, 5 refused.",
-    "Which control plane: --server, --token and --ca; else LLMGW_SERVER, LLMGW_TOKEN and LLMGW_CA; else the context file in the XDG configuration folder, which `llmgw up` writes.",
+    "Which control plane: --server, --token and --ca; else LLMGW_SERVER, LLMGW_TOKEN and LLMGW_CA; else the context file in the XDG configuration folder, which `llmgw up` and `llmgw ctl login` write.",
   ].join("\n\n"),
   options: CONNECTION_OPTIONS,
   examples: [
@@ -64,6 +66,8 @@ export const ctl: CommandSpec = {
     wait,
     keys,
     cert,
+    token,
+    login,
     version,
     completion,
   ],

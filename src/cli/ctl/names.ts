@@ -1,7 +1,7 @@
 import { LlmgwError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/nearest.ts";
 import type { AdminClient } from "../../run/client.ts";
-import type { ObjectKind } from "../command.ts";
+import type { Call, ObjectKind } from "../command.ts";
 
 /** The names of all objects of a kind. */
 export const NAMES_OF: Readonly<Record<ObjectKind, (client: AdminClient) => Promise<readonly string[]>>> = {
@@ -10,6 +10,7 @@ export const NAMES_OF: Readonly<Record<ObjectKind, (client: AdminClient) => Prom
   replica: async (client) => (await client.listReplicas({})).replicas.map((replica) => replica.id),
   model: async (client) => (await client.listModels({})).models.map((model) => model.name),
   key: async (client) => (await client.listKeys({})).keys.map((key) => key.name),
+  token: async (client) => (await client.listTokens({})).tokens.map((token) => token.name || token.id),
 };
 
 export function unknownName(kind: ObjectKind, name: string, known: readonly string[]): LlmgwError {
@@ -20,6 +21,16 @@ export function unknownName(kind: ObjectKind, name: string, known: readonly stri
 /** "node/gpu-a-01" and "gpu-a-01" are the same to a verb that takes nodes only. */
 export const bareName = (kind: ObjectKind, name: string): string =>
   name.startsWith(`${kind}/`) ? name.slice(kind.length + 1) : name;
+
+/** The node that --node names, as the control plane has it; "" when none was named. */
+export async function nodeFilter(client: AdminClient, { flags }: Call): Promise<string> {
+  const asked = flags.text("node");
+  if (asked === undefined) return "";
+  const name = bareName("node", asked);
+  const known = await NAMES_OF.node(client);
+  if (!known.includes(name)) throw unknownName("node", name, known);
+  return name;
+}
 
 /** A replica by its name, by the beginning of it, or by its profile when that has only one. */
 export async function findReplica(client: AdminClient, asked: string): Promise<string> {

@@ -75,7 +75,8 @@ async function callLog(call: Call): Promise<CallWatcher | undefined> {
   };
 }
 
-function explained(error: unknown, connection: Connection): unknown {
+/** A failure of a call, with the address that was asked and what to do. */
+export function explained(error: unknown, connection: Connection): unknown {
   if (!(error instanceof ConnectError)) return error;
   const failure = failureOf(error);
   const { server, from, token } = connection;
@@ -85,7 +86,10 @@ function explained(error: unknown, connection: Connection): unknown {
   if (tls !== undefined) return new LlmgwError("UNREACHABLE", `${place} cannot be reached: ${tls}.`, { cause: error });
   const sentences: Partial<Record<ErrorCode, string>> = {
     UNREACHABLE: `${place} cannot be reached: ${failure.message}. Is it running?`,
-    UNAUTHENTICATED: `${place} ${token === undefined ? "wants an admin token and none was given" : "refused the admin token"}: give --token-file or LLMGW_TOKEN. The token is in the file admin-token of its data folder.`,
+    UNAUTHENTICATED:
+      token === undefined
+        ? `${place} wants a token and none was given: give --token-file or LLMGW_TOKEN, or log in with \`llmgw ctl login\`. The admin token is in the file admin-token of its data folder.`
+        : `${place} refuses: ${failure.message}.`,
     WAIT_TIMEOUT: `${place} did not answer in time.`,
   };
   return new LlmgwError(failure.code, sentences[failure.code] ?? failure.message, { cause: error });

@@ -24,7 +24,7 @@ interface Waitable {
 }
 
 /** A key is there or it is not: nobody waits for one. */
-type WaitableKind = Exclude<ObjectKind, "key">;
+type WaitableKind = Exclude<ObjectKind, "key" | "token">;
 
 const WAITABLE: Readonly<Record<WaitableKind, Waitable>> = {
   profile: {
