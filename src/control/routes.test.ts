@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { profile, ready, replica } from "../../test/fakes/values.ts";
 import { bytes, millis, replicaId } from "../core/ids.ts";
 import type { Replica, ReplicaState } from "../core/replica-state.ts";
+import { llamacpp } from "../engines/llamacpp/index.ts";
 import type { Snapshot } from "../store/store.ts";
 import { goneSince, modelRoutes, nextTable } from "./routes.ts";
 import { snapshot, stored, storedNode } from "../../test/fakes/snapshots.ts";
@@ -17,7 +18,7 @@ test("every name leads to the ready replicas, with their keys; names are sorted"
   expect(models[0]).toEqual({
     name: "default",
     profile: "smol",
-    replicas: [{ id: "a", host: "10.0.0.1", port: 41_000, apiKey: "key-of-a", slots: 4 }],
+    replicas: [{ id: "a", host: "10.0.0.1", port: 41_000, apiKey: "key-of-a", slots: 4, apis: llamacpp.apis }],
     created: 100,
     waitingFor: "",
     waitSeconds: 0,

@@ -2,6 +2,7 @@ import { canonicalJson } from "../core/fingerprint.ts";
 import type { ReplicaId } from "../core/ids.ts";
 import type { Replica, ReplicaState } from "../core/replica-state.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
+import { engineOf } from "../engines/list.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
 import { replicaReason } from "../wire/replica-reason.ts";
 
@@ -61,8 +62,10 @@ function routesOf({ profile, createdAt }: StoredProfile, replicas: readonly Repl
 
 function readyRoute({ id, apiKey, state }: Replica): readonly ReplicaRoute[] {
   if (state.kind !== "ready") return [];
-  const { endpoint, slots } = state;
-  return [{ id, host: endpoint.host, port: endpoint.port, apiKey, slots }];
+  const { endpoint, slots, engine } = state;
+  // Its version follows its name.
+  const apis = engineOf(engine.split(" ")[0] ?? "")?.apis;
+  return [{ id, host: endpoint.host, port: endpoint.port, apiKey, slots, ...(apis === undefined ? {} : { apis }) }];
 }
 
 const NOT_WAITING = { waitingFor: "", waitSeconds: 0 } as const;

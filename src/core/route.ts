@@ -1,3 +1,4 @@
+import type { EngineApi } from "./engine-api.ts";
 import type { ProfileName, ReplicaId } from "./ids.ts";
 
 /** Where requests for a name may go. */
@@ -9,6 +10,8 @@ export interface ReplicaRoute {
   readonly apiKey: string;
   /** Requests that the engine works on at once; 0 unknown. */
   readonly slots: number;
+  /** What it can be asked for. Left out: not known; then it is asked as the client asked. */
+  readonly apis?: readonly EngineApi[];
 }
 
 export interface ModelRoute {

@@ -14,7 +14,7 @@ import { bytes, gpuUuid, millis, profileName, replicaId } from "../core/ids.ts";
 import { type EngineOrigin, type Inventory, LINK_KINDS } from "../core/node.ts";
 import type { ObservedReplica, ObservedReplicaState, ObservedState } from "../core/observed.ts";
 import type { Progress } from "../core/replica-state.ts";
-import type { RouteTable } from "../core/route.ts";
+import type { ReplicaRoute, RouteTable } from "../core/route.ts";
 import { desiredFromWire, desiredToWire } from "./desired.ts";
 import {
   DesiredReplicaSchema,
@@ -169,13 +169,24 @@ const observed: fc.Arbitrary<ObservedState> = fc.record({
   ),
 });
 
+const route: fc.Arbitrary<ReplicaRoute> = fc
+  .record({ id: text.map(replicaId), host: text, port: uint, apiKey: text, slots: uint })
+  .chain((replica) =>
+    fc.oneof(
+      fc.constant(replica),
+      fc
+        .uniqueArray(fc.constantFrom("chat" as const, "messages" as const), { minLength: 1 })
+        .map((apis) => ({ ...replica, apis })),
+    ),
+  );
+
 const routes: fc.Arbitrary<RouteTable> = fc.record({
   revision: uint,
   models: fc.array(
     fc.record({
       name: text,
       profile: text.map(profileName),
-      replicas: fc.array(fc.record({ id: text.map(replicaId), host: text, port: uint, apiKey: text, slots: uint }), {
+      replicas: fc.array(route, {
         maxLength: 3,
       }),
       created: uint,

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { isEngineApi } from "../core/engine-api.ts";
 import { profileName, replicaId } from "../core/ids.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
 import {
@@ -43,12 +44,15 @@ function modelFromWire(message: WireModelRoute): ModelRoute {
 }
 
 const replicaToWire = (replica: ReplicaRoute): WireReplicaRoute =>
-  create(ReplicaRouteSchema, { ...replica, port: toUint32(replica.port), slots: toUint32(replica.slots) });
+  create(ReplicaRouteSchema, {
+    ...replica,
+    port: toUint32(replica.port),
+    slots: toUint32(replica.slots),
+    apis: [...(replica.apis ?? [])],
+  });
 
-const replicaFromWire = ({ id, host, port, apiKey, slots }: WireReplicaRoute): ReplicaRoute => ({
-  id: replicaId(id),
-  host,
-  port,
-  apiKey,
-  slots,
-});
+/** What a newer control plane knows of an engine and this router does not is left out. */
+function replicaFromWire({ id, host, port, apiKey, slots, apis }: WireReplicaRoute): ReplicaRoute {
+  const known = apis.filter(isEngineApi);
+  return { id: replicaId(id), host, port, apiKey, slots, ...(known.length === 0 ? {} : { apis: known }) };
+}

@@ -247,6 +247,13 @@ export declare type ReplicaRoute = Message<"llmgw.v1.ReplicaRoute"> & {
    * @generated from field: uint32 slots = 5;
    */
   slots: number;
+
+  /**
+   * What the engine can be asked for, by the names of core/engine-api.ts. Empty: unknown.
+   *
+   * @generated from field: repeated string apis = 6;
+   */
+  apis: string[];
 };
 
 /**
