@@ -46,6 +46,8 @@ export interface RankPreparation {
   readonly engine: string;
   /** Of the names and sizes of the model's files: equal on nodes that hold the same revision. */
   readonly weights: string;
+  /** Of the files' contents; "" not known, such as of files that were placed by hand. */
+  readonly digest: string;
   readonly address: string;
   readonly port: number;
 }

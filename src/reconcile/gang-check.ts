@@ -25,7 +25,7 @@ export function problemsBefore([head, ...others]: readonly PreparedRank[]): read
     ...(prepared.engine === head.prepared.engine
       ? []
       : [`${node} has ${prepared.engine}, and the head ${head.node} has ${head.prepared.engine}`]),
-    ...(prepared.weights === head.prepared.weights
+    ...(isSameModel(prepared, head.prepared)
       ? []
       : [`the model's files on ${node} are not those on the head ${head.node}: another revision`]),
   ]);
@@ -40,6 +40,10 @@ export function problemsBefore([head, ...others]: readonly PreparedRank[]): read
     );
   return [...differences, ...unreachable];
 }
+
+/** Files that were placed by hand have no digest that is known; then their names and sizes have to do. */
+const isSameModel = (a: RankPreparation, b: RankPreparation): boolean =>
+  a.weights === b.weights && (a.digest === b.digest || a.digest === "" || b.digest === "");
 
 const isLoopback = (address: string): boolean =>
   address.startsWith("127.") || address === "::1" || address === "localhost";

@@ -184,7 +184,7 @@ const STATES: Readonly<Record<Local["stage"], ObservedReplicaState>> = {
 function say(node: Node): void {
   const replicas = [...node.local.values()].map(({ task, stage }): ObservedReplica => {
     const { rank = 0, attempt = 0, ranks = 0 } = task.gang ?? {};
-    const prepared = { engine: "vllm 1", weights: "w", address: "10.0.0.1", port: 1 };
+    const prepared = { engine: "vllm 1", weights: "w", digest: "", address: "10.0.0.1", port: 1 };
     const findings = Array.from({ length: ranks }, (_, peer) => ({ peer, problem: "", clockAhead: 0 }));
     const report = {
       ...{ rank, attempt, prepared: stage === "preparing" ? undefined : prepared, retry: true },

@@ -19,7 +19,7 @@ const members = [
   { node: B, address: "10.0.0.2", port: 41_001 },
 ];
 const prepared = (rank: number) => ({
-  ...{ engine: "vllm 0.33.0", weights: "w1", address: `10.0.0.${String(rank + 1)}`, port: 41_001 },
+  ...{ engine: "vllm 0.33.0", weights: "w1", digest: "", address: `10.0.0.${String(rank + 1)}`, port: 41_001 },
 });
 const found = (rank: number, problem = "", clockAhead = 3) => [{ peer: 1 - rank, problem, clockAhead }];
 
@@ -192,6 +192,12 @@ describe("what keeps it from being started", () => {
       name: "another revision of the weights",
       a: isPrepared(0),
       b: { state: waits, report: { prepared: { ...prepared(1), weights: "w2" } } },
+      want: "the model's files on b are not those on the head a: another revision",
+    },
+    {
+      name: "other contents under the same names and sizes",
+      a: { state: waits, report: { prepared: { ...prepared(0), digest: "d1" } } },
+      b: { state: waits, report: { prepared: { ...prepared(1), digest: "d2" } } },
       want: "the model's files on b are not those on the head a: another revision",
     },
     {

@@ -23,7 +23,9 @@ const task: fc.Arbitrary<GangTask> = fc.record({
 const report: fc.Arbitrary<RankReport> = fc.record({
   rank: uint,
   attempt: uint,
-  prepared: fc.option(fc.record({ engine: text, weights: text, address: text, port }), { nil: undefined }),
+  prepared: fc.option(fc.record({ engine: text, weights: text, digest: text, address: text, port }), {
+    nil: undefined,
+  }),
   findings: fc.option(
     fc.array(fc.record({ peer: uint, problem: text, clockAhead: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }) }), {
       maxLength: 3,

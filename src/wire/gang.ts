@@ -8,6 +8,7 @@ import {
   GangTaskSchema,
   RankReportSchema,
   type GangTask as WireGangTask,
+  type RankPreparation as WirePreparation,
   type RankReport as WireRankReport,
 } from "./gen/llmgw/v1/gang_pb.js";
 import { toText, toUint32 } from "./scalar.ts";
@@ -32,8 +33,18 @@ export const taskFromWire = (message: WireGangTask): GangTask => ({
   members: message.members.map(({ node, address, port }): GangMember => ({ node: nodeId(node), address, port })),
 });
 
-const preparationToWire = ({ engine, weights, address, port }: RankPreparation) => ({
-  prepared: { engine: toText(engine), weights: toText(weights), address: toText(address), port: toUint32(port) },
+const preparationToWire = ({ engine, weights, digest, address, port }: RankPreparation) => ({
+  prepared: {
+    engine: toText(engine),
+    weights: toText(weights),
+    digest: toText(digest),
+    address: toText(address),
+    port: toUint32(port),
+  },
+});
+
+const preparationFromWire = ({ engine, weights, digest, address, port }: WirePreparation): RankPreparation => ({
+  ...{ engine, weights, digest, address, port },
 });
 
 const orderOf = (word: string): GangOrder => (word === "check" || word === "run" ? word : "prepare");
@@ -59,10 +70,7 @@ export function reportFromWire(message: WireRankReport): RankReport {
   return {
     rank: message.rank,
     attempt: message.attempt,
-    prepared:
-      prepared === undefined
-        ? undefined
-        : { engine: prepared.engine, weights: prepared.weights, address: prepared.address, port: prepared.port },
+    prepared: prepared === undefined ? undefined : preparationFromWire(prepared),
     findings: message.checked
       ? findings.map(({ peer, problem, clockAheadMs }): PeerFinding => ({ peer, problem, clockAhead: clockAheadMs }))
       : undefined,

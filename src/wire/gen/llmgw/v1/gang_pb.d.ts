@@ -179,6 +179,13 @@ export declare type RankPreparation = Message<"llmgw.v1.RankPreparation"> & {
    * @generated from field: uint32 port = 4;
    */
   port: number;
+
+  /**
+   * Of the files' contents; empty: not known, such as of files that were placed by hand.
+   *
+   * @generated from field: string digest = 5;
+   */
+  digest: string;
 };
 
 /**
