@@ -1,12 +1,11 @@
-import type { Transport } from "@connectrpc/connect";
+import { ConnectError, type Transport } from "@connectrpc/connect";
 import { formatDuration } from "../core/format.ts";
-import { messageOf } from "../core/errors.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import { type Clock, pause } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { afterConnection, type BackoffPolicy } from "../reconcile/backoff.ts";
-import { Session, type SessionEnd, type SessionNode } from "./session.ts";
+import { isRefusal, Session, type SessionEnd, type SessionNode } from "./session.ts";
 
 /** A connection of its own for each try: one that went silent is never used again. */
 export interface Dialled {
@@ -17,6 +16,7 @@ export interface Dialled {
 export interface ControlLinkOptions {
   /** Tried one after the other; never empty. */
   readonly servers: readonly string[];
+  /** Rejects with a code of a refusal when the control plane will not have the node. */
   readonly dial: (server: string) => Promise<Dialled>;
   readonly node: SessionNode;
   readonly backoff: BackoffPolicy;
@@ -100,8 +100,8 @@ export class ControlLink {
 
   async #connect(server: string): Promise<SessionEnd> {
     const { dial, node, clock, logger } = this.#options;
-    const connection = await dial(server).catch((error: unknown) => messageOf(error));
-    if (typeof connection === "string") return { kind: "lost", reason: connection, heldFor: millis(0) };
+    const connection = await dial(server).catch(endOfDial);
+    if ("kind" in connection) return connection;
     const session = new Session({
       transport: connection.transport,
       node: {
@@ -154,4 +154,9 @@ export class ControlLink {
       `the control plane ${server} ${what}: ${end.reason}; engines serve on, next try in ${again}`,
     );
   }
+}
+
+function endOfDial(error: unknown): Extract<SessionEnd, { kind: "refused" | "lost" }> {
+  const { code, rawMessage: reason } = ConnectError.from(error);
+  return { kind: isRefusal(code) ? "refused" : "lost", reason, heldFor: millis(0) };
 }

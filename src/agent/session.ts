@@ -237,4 +237,4 @@ const REFUSALS: readonly Code[] = [
 ];
 
 /** A no that was meant, which the next try would hear again. */
-const isRefusal = (code: Code): boolean => REFUSALS.includes(code);
+export const isRefusal = (code: Code): boolean => REFUSALS.includes(code);

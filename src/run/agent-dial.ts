@@ -1,29 +1,34 @@
+import type { Interceptor } from "@connectrpc/connect";
 import { createConnectTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import type { Dialled } from "../agent/control-link.ts";
-import type { AgentConfig } from "../config/agent.ts";
-import { LlmgwError } from "../core/errors.ts";
-import { systemClock } from "../platform/clock.ts";
 import { trustedCertificates } from "../platform/fetch/trust.ts";
-import type { Logger } from "../platform/logger.ts";
-import { FollowedTls } from "../pki/follow.ts";
+import type { FollowedTls } from "../pki/follow.ts";
+import type { AgentIdentity } from "./agent-identity.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** A TCP connection that is not there by then will not come. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Opens a connection of its own for each call, straight to the control plane and by no proxy, with the certificates of now. */
-export function createDial(tls: FollowedTls | undefined, env: Env): (server: string) => Promise<Dialled> {
-  return (server) => {
+/** Opens a connection of its own for each call, straight to the control plane and by no proxy, with what the node is known by now. */
+export function createDial(identity: Pick<AgentIdentity, "proofFor">, env: Env): (server: string) => Promise<Dialled> {
+  return async (server) => {
+    const { tls, authorization } = await identity.proofFor(server);
     const material = server.startsWith("https:") ? materialOf(tls, env) : {};
     const session = new Http2SessionManager(server, { connectTimeoutMs: CONNECT_TIMEOUT_MS }, material);
-    const transport = createConnectTransport({ httpVersion: "2", baseUrl: server, sessionManager: session });
-    return Promise.resolve({
+    const interceptors = authorization === undefined ? [] : [showing(authorization)];
+    const transport = createConnectTransport({
+      httpVersion: "2",
+      baseUrl: server,
+      sessionManager: session,
+      interceptors,
+    });
+    return {
       transport,
       close: () => {
         session.abort();
       },
-    });
+    };
   };
 }
 
@@ -33,10 +38,10 @@ function materialOf(tls: FollowedTls | undefined, env: Env) {
   return { ca: ca === "" ? [...trustedCertificates(env)] : ca, cert, key };
 }
 
-/** Says at the start, and not only with each failed connection, everything that is wrong with the certificates. */
-export async function followTls(tls: AgentConfig["tls"], logger: Logger): Promise<FollowedTls | undefined> {
-  if (tls === undefined) return undefined;
-  const opened = await FollowedTls.open({ files: tls, where: "tls", clock: systemClock, logger });
-  if (opened.ok) return opened.value;
-  throw new LlmgwError("BAD_CONFIG", `the certificates cannot be used:\n${opened.error.join("\n")}`);
-}
+const showing =
+  (authorization: string): Interceptor =>
+  (next) =>
+  (request) => {
+    request.header.set("authorization", authorization);
+    return next(request);
+  };

@@ -29,8 +29,8 @@ import type { Logger } from "../platform/logger.ts";
 import { readBootId } from "../platform/proc.ts";
 import { listAddresses } from "../platform/route.ts";
 import { isRoot } from "../platform/user.ts";
-import type { FollowedTls } from "../pki/follow.ts";
 import { createDial } from "./agent-dial.ts";
+import type { AgentIdentity } from "./agent-identity.ts";
 import type { AgentPaths } from "./paths.ts";
 
 export interface AgentOptions {
@@ -114,6 +114,7 @@ export async function nodeReplicas(options: AgentOptions, wiring: Wiring, suppli
       stopTimeout: supervisor.stop_timeout,
       healthInterval: supervisor.health_interval,
       logLines: supervisor.log_lines,
+      fabricPorts: (name) => wiring.watch?.current().fabrics.find((fabric) => fabric.name === name)?.ports ?? [],
       gpuHolders: createGpuHolders({ tool: config.discovery.nvidia_smi, env: options.env }),
     },
     () => wiring.link?.changed(),
@@ -164,10 +165,10 @@ export function controlLink(
   wiring: Wiring,
   node: NodeParts,
 ): ControlLink {
-  const { replicas, watch, weights, tls } = node;
+  const { replicas, watch, weights, identity } = node;
   const link = new ControlLink({
     servers: config.server,
-    dial: createDial(tls, env),
+    dial: createDial(identity, env),
     node: {
       id: nodeId,
       instanceId: randomUUID(),
@@ -186,13 +187,13 @@ export function controlLink(
     backoff: { base: config.reconnect_base, max: config.reconnect_max },
     ...{ clock: systemClock, random: Math.random, logger },
   });
-  tls?.onChange(() => {
-    link.renew();
-  });
-  if (tls !== undefined && config.tls !== undefined) {
+  identity.whenCertified((tls, { cert: path }) => {
+    tls.onChange(() => {
+      link.renew();
+    });
     const ask = (): boolean => link.requestCertificate();
-    wiring.renewal = new CertificateRenewal({ tls, path: config.tls.cert, ask, clock: systemClock, logger });
-  }
+    wiring.renewal = new CertificateRenewal({ tls, path, ask, clock: systemClock, logger });
+  });
   wiring.link = link;
   return link;
 }
@@ -201,8 +202,7 @@ interface NodeParts {
   readonly replicas: Replicas;
   readonly watch: InventoryWatch;
   readonly weights: WeightStore;
-  /** Undefined: the configuration names no certificates. */
-  readonly tls: FollowedTls | undefined;
+  readonly identity: AgentIdentity;
 }
 
 /** An agent whose numbers cannot be read still does its work: that it cannot be asked is said, and no more. */

@@ -6,8 +6,7 @@ import { systemClock } from "../platform/clock.ts";
 import { createDownloader } from "../platform/fetch/download.ts";
 import { acquireLock, type Lock } from "../platform/lock.ts";
 import { makePrivateFolder } from "../platform/subfolders.ts";
-import type { FollowedTls } from "../pki/follow.ts";
-import { followTls } from "./agent-dial.ts";
+import { AgentIdentity } from "./agent-identity.ts";
 import {
   type AgentOptions,
   controlLink,
@@ -32,15 +31,15 @@ export interface RunningAgent {
 
 /** Takes over the engines that are there, and goes on from what the control plane wants once it is reached. */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
-  const tls = await followTls(options.config.tls, options.logger);
+  const identity = await AgentIdentity.open({ ...options, workDir: options.paths.workDir });
   const stack = new AsyncDisposableStack();
   stack.defer(() => {
-    tls?.close();
+    identity.close();
   });
   try {
     const lock = await takeLock(options.paths.workDir);
     stack.defer(() => lock.release());
-    return await startUnlocked(options, stack, tls);
+    return await startUnlocked(options, stack, identity);
   } catch (error) {
     await stack.disposeAsync();
     throw error;
@@ -68,7 +67,7 @@ async function takeLock(workDir: string): Promise<Lock> {
 async function startUnlocked(
   options: AgentOptions,
   stack: AsyncDisposableStack,
-  tls: FollowedTls | undefined,
+  identity: AgentIdentity,
 ): Promise<RunningAgent> {
   const { logger, env } = options;
   const wiring = new Wiring();
@@ -88,7 +87,7 @@ async function startUnlocked(
     ...{ clock: systemClock, logger, signal: watching.signal },
   });
   wiring.watch = watch;
-  const link = controlLink(options, wiring, { replicas, watch, weights: suppliers.weights, tls });
+  const link = controlLink(options, wiring, { replicas, watch, weights: suppliers.weights, identity });
   stack.defer(await offerMetrics(options, link, { replicas, watch }));
   stack.defer(() => {
     wiring.renewal?.close();
@@ -96,7 +95,9 @@ async function startUnlocked(
   const running = link.run();
   return {
     done: running,
-    reload: () => void tls?.reload(),
+    reload: () => {
+      identity.reload();
+    },
     relabel(labels) {
       worn.labels = labels;
       watch.refresh();

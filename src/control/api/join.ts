@@ -58,12 +58,14 @@ function nodeOf({ nodeId: name }: JoinRequest): NodeId {
   throw new ConnectError(`${JSON.stringify(name.slice(0, 300))} is no id of a node`, Code.InvalidArgument);
 }
 
+const MINUTE_MS = 60_000;
+
 /** A certificate is backdated by so much; a clock that is further off would not take it, or would keep it too long. */
 function checkClock({ clock }: JoinRequest, now: Millis): void {
   if (clock === undefined) return;
   const off = millis(timestampMs(clock) - now);
   if (Math.abs(off) <= BACKDATED) return;
-  const far = `${formatDuration(millis(Math.abs(off)))} ${off > 0 ? "ahead of" : "behind"} the control plane's`;
+  const far = `${formatDuration(Math.round(Math.abs(off) / MINUTE_MS) * MINUTE_MS)} ${off > 0 ? "ahead of" : "behind"} the control plane's`;
   throw denied(
     `the node's clock is ${far}, which says ${inWords(now)}: set the wrong one right and join again; the token is not used up`,
   );
