@@ -21,7 +21,8 @@ interface Place {
 export function complete(root: CommandSpec, words: readonly string[]): Candidates {
   const current = words.at(-1) ?? "";
   const place = walk(root, words.slice(0, -1));
-  if (place.pending !== undefined) return startingWith(current, { words: place.pending.choices ?? [], names: [] });
+  if (place.pending !== undefined)
+    return startingWith(current, { words: place.pending.choices ?? [], names: place.pending.completes ?? [] });
   if (current.startsWith("-")) {
     const flags = [...place.options.map((option) => `--${flagName(option)}`), "--help", "--version"];
     return startingWith(current, { words: flags, names: [] });

@@ -50,6 +50,8 @@ export const OUTPUT_PAGE: OptionSpec = {
   choices: ["table", "json", "yaml"],
 };
 
+export const NODE_FILTER: OptionSpec = { flags: "--node <name>", doc: "only of this node", completes: ["node"] };
+
 export const WATCH: OptionSpec = {
   flags: "-w, --watch",
   doc: "go on until Ctrl-C: redrawn in place on a terminal, else each change as it comes; with -o json one object a line",

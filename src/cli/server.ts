@@ -1,11 +1,10 @@
-import { join } from "node:path";
 import { parseServerConfig, renderServerConfig } from "../config/server.ts";
-import type { StoreLocation } from "../config/server-schema.ts";
 import { pathsFor } from "../run/paths.ts";
 import type { CommandSpec } from "./command.ts";
 import { CHECK, CONFIG, DATA_DIR } from "./options.ts";
 import { placeOf } from "./place.ts";
 import { runRole } from "./role.ts";
+import { storeOf } from "./store-place.ts";
 
 export const server: CommandSpec = {
   name: "server",
@@ -22,13 +21,9 @@ export const server: CommandSpec = {
   run: (call) => {
     const place = placeOf(call);
     const dataDir = pathsFor(place).serverDir;
-    const own: StoreLocation = { kind: "sqlite", path: join(dataDir, "server.db") };
-    // --data-dir is the promise that nothing is written elsewhere, so it wins over a file that the configuration names.
-    const storeOf = (store: StoreLocation | undefined): StoreLocation =>
-      store === undefined || (store.kind === "sqlite" && place.dataDir !== undefined) ? own : store;
     return runRole(call, {
       kind: { parse: parseServerConfig, render: renderServerConfig },
-      placed: (config) => ({ ...config, store: storeOf(config.store) }),
+      placed: (config) => ({ ...config, store: storeOf(place, config.store) }),
       start: async (config, logger) => {
         // Loaded late: the commands that only talk to a control plane start faster without it.
         const { startServer } = await import("../run/server.ts");

@@ -12,8 +12,16 @@ const PACKING = [
 export function nameOfSource(source: ModelSource): string {
   let name = lastPart(source).toLowerCase();
   for (const packing of PACKING) name = name.replace(packing, "") || name;
-  const clean = name.replace(/[^a-z0-9.-]+/g, "-").replace(/^[^a-z0-9]+/, "");
-  return clean.slice(0, LONGEST).replace(/[^a-z0-9]+$/, "") || "model";
+  return asName(name) || "model";
+}
+
+/** The valid name that is nearest to a text; "" when nothing of it can stay. */
+export function asName(text: string): string {
+  const clean = text
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, "-")
+    .replace(/^[^a-z0-9]+/, "");
+  return clean.slice(0, LONGEST).replace(/[^a-z0-9]+$/, "");
 }
 
 /** As long as a DNS label may be, the strictest of the places where a name can end up. */

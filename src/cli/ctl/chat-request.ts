@@ -28,24 +28,50 @@ export async function chatOnce(target: ChatTarget, body: ChatBody): Promise<unkn
   return parse(await textOf(response), "the router's answer");
 }
 
-/** The pieces of the answer as they come. Throws when the stream ends without having said that it is complete. */
+/** The words of the answer as they come. Throws when the stream ends without having said that it is complete. */
 export async function* chatStream(target: ChatTarget, body: ChatBody): AsyncGenerator<string, undefined> {
+  for await (const piece of chatPieces(target, body)) {
+    if (piece.kind === "text") yield piece.text;
+  }
+  return undefined;
+}
+
+/** What a stream is made of. */
+export type ChatPiece =
+  | { readonly kind: "text" | "thought"; readonly text: string }
+  | { readonly kind: "usage"; readonly prompt: number; readonly completion: number };
+
+/** Everything of the answer as it comes. Throws as {@link chatStream} does. */
+export async function* chatPieces(target: ChatTarget, body: ChatBody): AsyncGenerator<ChatPiece, undefined> {
   const response = await send(target, { ...body, stream: true });
   for await (const data of sseData(response)) {
     if (data === "[DONE]") return undefined;
-    const chunk = parse(data, "a piece of the stream") as ChatChunk;
-    if (chunk.error !== undefined)
-      throw new LlmgwError("ENGINE_BROKE_OFF", chunk.error.message ?? "The stream broke off.");
-    const piece = chunk.choices?.[0]?.delta?.content;
-    if (typeof piece === "string" && piece !== "") yield piece;
+    yield* piecesIn(parse(data, "a piece of the stream") as ChatChunk);
   }
   throw new LlmgwError("ENGINE_BROKE_OFF", "The answer broke off before its end.");
+}
+
+function piecesIn({ error, choices, usage }: ChatChunk): readonly ChatPiece[] {
+  if (error !== undefined) throw new LlmgwError("ENGINE_BROKE_OFF", error.message ?? "The stream broke off.");
+  const { content, reasoning_content: thought } = choices?.[0]?.delta ?? {};
+  return [...textIn("thought", thought), ...textIn("text", content), ...usageIn(usage)];
+}
+
+const textIn = (kind: "text" | "thought", text: unknown): readonly ChatPiece[] =>
+  typeof text === "string" && text !== "" ? [{ kind, text }] : [];
+
+function usageIn(usage: ChatChunk["usage"]): readonly ChatPiece[] {
+  const { prompt_tokens: prompt, completion_tokens: completion } = usage ?? {};
+  return typeof prompt === "number" && typeof completion === "number" ? [{ kind: "usage", prompt, completion }] : [];
 }
 
 /** The part of a stream's chunk that matters here. */
 interface ChatChunk {
   readonly error?: { readonly message?: string };
-  readonly choices?: readonly { readonly delta?: { readonly content?: unknown } }[];
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: unknown; readonly reasoning_content?: unknown };
+  }[];
+  readonly usage?: { readonly prompt_tokens?: unknown; readonly completion_tokens?: unknown } | null;
 }
 
 function send({ routerUrl, ca, signal, key }: ChatTarget, body: ChatBody): Promise<IncomingMessage> {

@@ -1,12 +1,12 @@
 import { createInterface } from "node:readline/promises";
 import { LlmgwError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/nearest.ts";
-import { readTextIfThere } from "../../platform/files.ts";
 import type { Call, CommandSpec } from "../command.ts";
 import { failureOf, reportFailure } from "../failure.ts";
 import { isTerminal, readStdin } from "../io.ts";
 import { OUTPUT_PAGE } from "../options.ts";
 import { type ChatBody, type ChatMessage, chatOnce, chatStream } from "./chat-request.ts";
+import { clientKey, ROUTER_OPTIONS } from "./client-key.ts";
 import { bareName, NAMES_OF } from "./names.ts";
 import { isDocument, outputOf, printDocument } from "./output.ts";
 import { routerUrlFor } from "./router-url.ts";
@@ -24,11 +24,7 @@ export const chat: CommandSpec = {
     { flags: "--system <text>", doc: "the system message" },
     { flags: "--max-tokens <n>", doc: "end the answer after so many tokens" },
     { flags: "--temperature <t>", doc: "0 always takes the likeliest token" },
-    {
-      flags: "--key-file <file>",
-      doc: "a file that holds a client's key, where the router asks for one (else LLMGW_API_KEY)",
-    },
-    { flags: "--router <url>", doc: "ask this router instead of the control plane's own" },
+    ...ROUTER_OPTIONS,
     OUTPUT_PAGE,
   ],
   examples: [
@@ -63,15 +59,6 @@ async function talk(call: Call, session: Session): Promise<number> {
   } catch (error) {
     throw await withSuggestion(error, session, talking.model);
   }
-}
-
-/** Never on the command line: everybody on the machine sees that. */
-async function clientKey({ flags, io }: Call): Promise<string | undefined> {
-  const file = flags.text("key-file");
-  if (file === undefined) return io.env["LLMGW_API_KEY"] || undefined;
-  const text = await readTextIfThere(file);
-  if (text === undefined) throw new LlmgwError("BAD_REQUEST", `There is no file ${file} to read the key from.`);
-  return text.trim();
 }
 
 async function onlyModel({ client }: Session): Promise<string> {

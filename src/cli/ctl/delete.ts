@@ -1,44 +1,61 @@
-import type { CommandSpec } from "../command.ts";
+import type { AdminClient } from "../../run/client.ts";
+import type { Call, CommandSpec, ObjectKind } from "../command.ts";
+import { confirm, YES } from "../confirm.ts";
 import { OUTPUT_PAGE } from "../options.ts";
-import { LlmgwError } from "../../core/errors.ts";
-import { didYouMean } from "../../core/nearest.ts";
 import { bareName, NAMES_OF, unknownName } from "./names.ts";
 import { isDocument, outputOf, printDocument } from "./output.ts";
-import { withSession } from "./session.ts";
+import { type Session, withSession } from "./session.ts";
 
-/** What can be deleted; a node goes by itself, a replica belongs to its profile. */
-const KINDS = ["profile"] as const;
+/** What goes with it, in words. */
+type Consequence = (client: AdminClient, name: string) => Promise<string>;
+
+/** Kinds whose names are known here. Of others the control plane says whether it has them. */
+const KINDS: Readonly<Record<string, { readonly kind: ObjectKind; readonly consequence: Consequence }>> = {
+  profile: {
+    kind: "profile",
+    consequence: async (client, name) => {
+      const serving = (await client.listReplicas({ profile: name })).replicas.filter(({ state }) => state === "ready");
+      const replicas = serving.length === 1 ? "replica serves" : "replicas serve";
+      return serving.length === 0 ? "" : `, of which ${String(serving.length)} ${replicas}`;
+    },
+  },
+  node: { kind: "node", consequence: () => Promise.resolve(", so that what ran there is given up") },
+};
 
 export const remove: CommandSpec = {
   name: "delete",
-  summary: "delete a profile: its replicas are drained and stopped",
+  summary: "delete a profile, or a node that does not come back",
+  details:
+    "A profile's replicas are drained and stopped. A node must be gone: while its agent is connected it is refused. On a terminal it asks first.",
   arguments: [
-    { form: "<kind>", doc: "profile" },
-    { form: "<name>", doc: "its name", completes: ["profile"] },
+    { form: "<kind>", doc: "profile, node, or another kind that was applied" },
+    { form: "<name>", doc: "its name", completes: ["profile", "node"] },
   ],
-  options: [OUTPUT_PAGE],
-  examples: [{ line: "llmgw ctl delete profile qwen3-32b", doc: "stop serving it" }],
-  run: (call) =>
-    withSession(call, async ({ client }) => {
-      const [kind = "", asked = ""] = call.args;
-      checkKind(kind);
-      const name = bareName("profile", asked);
-      const known = await NAMES_OF.profile(client);
-      if (!known.includes(name)) throw unknownName("profile", name, known);
-      await client.delete({ kind: "Profile", name });
-      const output = outputOf(call);
-      if (isDocument(output)) printDocument(call, output, { kind: "Profile", name, outcome: "deleted" });
-      else call.io.stdout.write(`profile/${name} deleted\n`);
-      return 0;
-    }),
+  options: [YES, OUTPUT_PAGE],
+  examples: [
+    { line: "llmgw ctl delete profile qwen3-32b", doc: "stop serving it" },
+    { line: "llmgw ctl delete node gpu-a-09 --yes", doc: "a machine that was taken away" },
+  ],
+  run: (call) => withSession(call, (session) => deleteOne(call, session)),
 };
 
-/** Manifests write Profile, people write profile or profiles. */
-function checkKind(kind: string): void {
-  const lower = kind.toLowerCase().replace(/s$/, "");
-  if (KINDS.some((known) => known === lower)) return;
-  throw new LlmgwError(
-    "BAD_REQUEST",
-    `A ${kind} cannot be deleted, only: ${KINDS.join(", ")}.${didYouMean(lower, KINDS)}`,
-  );
+async function deleteOne(call: Call, { client }: Session): Promise<number> {
+  const [asked = "", given = ""] = call.args;
+  // Manifests write Profile, people write profile or profiles.
+  const kind = asked.toLowerCase().replace(/(?<=[^s])s$/, "");
+  const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
+  const name = known === undefined ? given : bareName(known.kind, given);
+  if (known !== undefined) {
+    const names = await NAMES_OF[known.kind](client);
+    if (!names.includes(name)) throw unknownName(known.kind, name, names);
+    await confirm(call, `Delete the ${kind} ${name}${await known.consequence(client, name)}?`);
+  }
+  await client.delete({ kind, name });
+  const output = outputOf(call);
+  if (isDocument(output)) printDocument(call, output, { kind: written(kind), name, outcome: "deleted" });
+  else call.io.stdout.write(`${kind}/${name} deleted\n`);
+  return 0;
 }
+
+/** As manifests write it. */
+const written = (kind: string): string => `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;

@@ -1,13 +1,16 @@
 import type { CommandSpec } from "../command.ts";
 import { CONNECTION_OPTIONS } from "../connection.ts";
 import { apply } from "./apply.ts";
+import { bench } from "./bench/bench.ts";
 import { cert } from "./cert/group.ts";
 import { chat } from "./chat.ts";
 import { completion } from "./completion.ts";
 import { cordon, uncordon } from "./cordon.ts";
+import { debug } from "./debug.ts";
 import { remove } from "./delete.ts";
 import { diff } from "./diff.ts";
 import { drain } from "./drain.ts";
+import { engines } from "./engines.ts";
 import { events } from "./events.ts";
 import { exportAll } from "./export.ts";
 import { explain } from "./explain.ts";
@@ -23,9 +26,12 @@ import { rollout } from "./rollout.ts";
 import { run } from "./run.ts";
 import { scale } from "./scale.ts";
 import { status } from "./status.ts";
+import { backup } from "./store/backup.ts";
+import { restore } from "./store/restore.ts";
 import { token } from "./token/group.ts";
 import { version } from "./version.ts";
 import { wait } from "./wait.ts";
+import { weights } from "./weights.ts";
 
 export const ctl: CommandSpec = {
   name: "ctl",
@@ -59,15 +65,21 @@ export const ctl: CommandSpec = {
     replicas,
     models,
     ps,
+    engines,
+    weights,
     explain,
     logs,
     events,
     chat,
+    bench,
     wait,
     keys,
     cert,
     token,
     login,
+    backup,
+    restore,
+    debug,
     version,
     completion,
   ],

@@ -24,11 +24,13 @@ export const logs: CommandSpec = {
   ],
   options: [
     { flags: "-f, --follow", doc: "go on as it writes, until Ctrl-C; a lost connection is taken up again" },
+    { flags: "--rank <r>", doc: "of a replica over several nodes: which of them (default: 0, the one that answers)" },
     { flags: "--tail <n>", doc: `begin with the last n lines (default: ${String(USUAL_TAIL)})` },
   ],
   examples: [
     { line: "llmgw ctl logs qwen3-32b -f", doc: "follow the only replica of a profile" },
     { line: "llmgw ctl logs qwen3-32b-7f3a --tail 500", doc: "the last 500 lines" },
+    { line: "llmgw ctl logs deepseek-v3 --rank 1", doc: "from the second of its nodes" },
   ],
   run: (call) => withSession(call, (session) => showLogs(call, session)),
 };
@@ -36,17 +38,20 @@ export const logs: CommandSpec = {
 async function showLogs(call: Call, { client }: Session): Promise<number> {
   const replica = await findReplica(client, call.args[0] ?? "");
   const tail = call.flags.integer("tail") ?? USUAL_TAIL;
+  const rank = call.flags.integer("rank") ?? 0;
   if (!call.flags.given("follow")) {
-    for await (const { lines } of client.logs({ replica, tail, follow: false }, { timeoutMs: 0 })) print(call, lines);
+    for await (const { lines } of client.logs({ replica, tail, follow: false, rank }, { timeoutMs: 0 }))
+      print(call, lines);
     return 0;
   }
-  await follow(call, client, { replica, tail });
+  await follow(call, client, { replica, tail, rank });
   return 0;
 }
 
 interface Followed {
   readonly replica: string;
   readonly tail: number;
+  readonly rank: number;
 }
 
 /** Until Ctrl-C, or until the engine has ended and its output is complete. */
@@ -60,7 +65,7 @@ async function follow(call: Call, client: AdminClient, followed: Followed): Prom
   };
   for (let attempt = 0; ; attempt += 1) {
     const isAgain = attempt > 0;
-    const asked = { replica: followed.replica, tail: isAgain ? MEMORY : followed.tail, follow: true };
+    const asked = { ...followed, tail: isAgain ? MEMORY : followed.tail, follow: true };
     const stream = client.logs(asked, { timeoutMs: 0, signal: stop });
     const broke = await readToEnd(stream, stop, (lines, isFirst) => {
       onLines(lines, isFirst && isAgain);

@@ -8,7 +8,11 @@ import { showList } from "./listing.ts";
 import { bareName, findReplica, NAMES_OF, unknownName } from "./names.ts";
 import { type Session, withSession } from "./session.ts";
 
-const PROFILE: OptionSpec = { flags: "-p, --profile <name>", doc: "only the replicas of this profile" };
+const PROFILE: OptionSpec = {
+  flags: "-p, --profile <name>",
+  doc: "only the replicas of this profile",
+  completes: ["profile"],
+};
 
 export const replicas: CommandSpec = {
   name: "replicas",

@@ -1,7 +1,8 @@
+import { parseManifest } from "../../config/manifest.ts";
 import { LlmgwError } from "../../core/errors.ts";
 import { ENGINE_NAMES } from "../../core/profile.ts";
 import { parseSource } from "../../core/source.ts";
-import { nameOfSource } from "../../core/source-name.ts";
+import { asName, nameOfSource } from "../../core/source-name.ts";
 import type { Call, CommandSpec } from "../command.ts";
 import { OUTPUT, TIMEOUT } from "../options.ts";
 import { printApplied } from "./apply.ts";
@@ -57,7 +58,7 @@ function manifestFor({ args, flags }: Call): NamedManifest {
   const parsed = parseSource(source);
   if (!parsed.ok) throw new LlmgwError("BAD_REQUEST", `${parsed.error}.`);
   const gpus = flags.integer("gpus");
-  return {
+  const manifest = {
     kind: "Profile",
     name: flags.text("name") ?? nameOfSource(parsed.value),
     model: { source },
@@ -67,4 +68,28 @@ function manifestFor({ args, flags }: Call): NamedManifest {
     context: flags.integer("context-length", 1),
     args: flags.list("arg"),
   };
+  refuseWrong(manifest);
+  return manifest;
+}
+
+/** What the manifest's keys are called on this command line. */
+const FLAG_OF: Readonly<Record<string, string>> = {
+  name: "--name",
+  replicas: "--replicas",
+  "resources.gpus": "--gpus",
+  context: "--context-length",
+};
+
+/** In the words of the command line: nobody has written a manifest. */
+function refuseWrong(manifest: NamedManifest): void {
+  const parsed = parseManifest(JSON.stringify(manifest), "run");
+  if (parsed.ok) return;
+  const sentences = parsed.error.map(({ path, message, hint }) => {
+    const flag = FLAG_OF[path];
+    const said = flag === undefined ? message : message.replace(path, flag);
+    const name = path === "name" ? asName(manifest.name) : "";
+    const meant = name === "" ? hint : `did you mean ${name}?`;
+    return meant === "" ? `${said}.` : `${said}; ${meant}`;
+  });
+  throw new LlmgwError("BAD_REQUEST", sentences.join("\n"));
 }

@@ -21,7 +21,8 @@ export const ageOf = (at: Timestamp | undefined, now: Millis): string =>
 export function stateColour(state: string, colours: Colours): ((text: string) => string) | undefined {
   if (state === "ready") return colours.green;
   if (["failed", "lost", "unreachable", "error"].includes(state)) return colours.red;
-  if (["degraded", "preparing", "starting", "pending", "draining", "warning"].includes(state)) return colours.yellow;
+  if (["degraded", "fetching", "preparing", "starting", "pending", "draining", "warning"].includes(state))
+    return colours.yellow;
   return undefined;
 }
 
