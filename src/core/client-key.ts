@@ -12,6 +12,9 @@ export interface KeyLimits {
   readonly tokensPerMonth: number | undefined;
 }
 
+/** Those that routers divide among themselves: each may use its share without asking. */
+export type SharedLimits = Pick<KeyLimits, "requestsPerMinute" | "tokensPerMinute" | "concurrency">;
+
 export const NO_LIMITS: KeyLimits = {
   requestsPerMinute: undefined,
   tokensPerMinute: undefined,

@@ -1,5 +1,5 @@
-import type { KeyGrant, KeyLimits } from "../../core/client-key.ts";
-import { type Allowance, alone, type SharedLimitName, type Shares } from "../../routing/limits/decide.ts";
+import type { KeyGrant, KeyLimits, SharedLimits } from "../../core/client-key.ts";
+import { type Allowance, alone, type SharedLimitName } from "../../routing/limits/decide.ts";
 
 /** How many routers there may be when nobody has said it: a router that has not heard a word yet takes half. */
 const UNKNOWN_ROUTERS = 2;
@@ -14,7 +14,7 @@ export class Division {
   #isConnected = false;
   #isLapsed = true;
   #routers: number | undefined;
-  #given: Map<string, Shares> | undefined;
+  #given: Map<string, SharedLimits> | undefined;
 
   /** @param routers how many shared the limits when a router was last here; undefined: nobody knows */
   constructor(routers: number | undefined) {
@@ -43,14 +43,20 @@ export class Division {
     this.#isLapsed = true;
   }
 
-  /** Answers whether any of these keys' shares, or all of them, became another. */
-  give(shares: Iterable<readonly [keyId: string, shares: Shares]>, routers: number): "all" | "named" {
-    const before = this.#isLapsed || this.#routers !== routers;
+  /**
+   * Takes shares; `isWhole`: of all keys, and what was given before is void. Answers whether all keys may have another share
+   * than before, or only those that are named.
+   */
+  give(
+    shares: Iterable<readonly [keyId: string, shares: SharedLimits]>,
+    { routers, isWhole }: { readonly routers: number; readonly isWhole: boolean },
+  ): "all" | "named" {
+    const concernsAll = isWhole || this.#isLapsed || this.#routers !== routers;
     this.#routers = routers;
     this.#isLapsed = false;
-    this.#given ??= new Map();
+    if (isWhole || this.#given === undefined) this.#given = new Map();
     for (const [keyId, its] of shares) this.#given.set(keyId, its);
-    return before ? "all" : "named";
+    return concernsAll ? "all" : "named";
   }
 
   /** What is in force, so that it can be told to a control plane that has forgotten it. */
@@ -60,7 +66,7 @@ export class Division {
     return { limits, parts, shares: this.#shares(id, limits) };
   }
 
-  #shares(id: string, limits: KeyLimits): Shares {
+  #shares(id: string, limits: KeyLimits): SharedLimits {
     const given = this.#given?.get(id);
     // Connected and not told yet: that takes a moment, and until then nothing is this router's.
     if (this.#given === undefined && this.#isConnected) return mapLimits(limits, () => 0);
@@ -72,7 +78,7 @@ export class Division {
   }
 }
 
-function mapLimits(limits: KeyLimits, share: (limit: number, name: SharedLimitName) => number): Shares {
+function mapLimits(limits: KeyLimits, share: (limit: number, name: SharedLimitName) => number): SharedLimits {
   const [requestsPerMinute, tokensPerMinute, concurrency] = SHARED.map((name) => {
     const limit = limits[name];
     return limit === undefined ? undefined : share(limit, name);

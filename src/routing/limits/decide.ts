@@ -1,20 +1,18 @@
-import type { KeyLimits } from "../../core/client-key.ts";
+import type { KeyLimits, SharedLimits } from "../../core/client-key.ts";
 import { type Millis, millis } from "../../core/ids.ts";
 import { untilNextDay, untilNextMonth } from "../../core/usage.ts";
 import type { KeyUse, Moment } from "./use.ts";
 
 export type LimitName = keyof KeyLimits;
 
-/** Limits that routers divide among themselves: each may use its share without asking. */
-export type SharedLimitName = "requestsPerMinute" | "tokensPerMinute" | "concurrency";
-export type Shares = Pick<KeyLimits, SharedLimitName>;
+export type SharedLimitName = keyof SharedLimits;
 
 /** What one router may admit under a key. */
 export interface Allowance {
   /** Of the whole key. */
   readonly limits: KeyLimits;
   /** This router's part of them. */
-  readonly shares: Shares;
+  readonly shares: SharedLimits;
   /** A router that hears nothing of the others takes of a budget's rest only this part: 1 / parts. */
   readonly parts: number;
 }

@@ -1,0 +1,195 @@
+import type { SharedLimits } from "../../core/client-key.ts";
+import { type Millis, millis } from "../../core/ids.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { SharedLimitName } from "../../routing/limits/decide.ts";
+import type { KeyShare, LimitShares } from "../../wire/gen/llmgw/v1/usage_pb.js";
+import { demandToWire, type KeyDemand, sharesFromWire } from "../../wire/shares.ts";
+import { totalFromWire } from "../../wire/usage.ts";
+import type { Heard, Said, SessionPart } from "../session-part.ts";
+import type { Caller } from "./caller.ts";
+import type { KeyBook } from "./key-book.ts";
+
+const TELL_EVERY: Millis = millis(1_000);
+/** Somebody waits for a share: that is told sooner, but not for each request. */
+const TELL_URGENTLY_EVERY: Millis = millis(20);
+/** Nothing has changed: the control plane is told all the same that the router lives. */
+const TELL_LIFE_EVERY: Millis = millis(5_000);
+
+/**
+ * This router's end of the sharing of limits: tells what is used and wanted under each key, takes the shares that come back
+ * and the totals of budgets, and notices when nothing has come for as long as shares hold.
+ */
+export class ShareBook implements SessionPart {
+  readonly #book: KeyBook;
+  readonly #clock: Clock;
+  /** Called when the number of routers has become another: worth remembering over a restart. */
+  readonly #onRouters: (routers: number) => void;
+  #active = new Set<Caller>();
+  #revision = 0;
+  #isFirst = true;
+  #isFirstShare = true;
+  #isLeaving = false;
+  #hasNews = false;
+  #isUrgent = false;
+  #toldAt = millis(Number.NEGATIVE_INFINITY);
+  #wake: (() => void) | undefined;
+  #cancelUrgent: (() => void) | undefined;
+  #cancelLease: (() => void) | undefined;
+
+  constructor(book: KeyBook, clock: Clock, onRouters: (routers: number) => void) {
+    this.#book = book;
+    this.#clock = clock;
+    this.#onRouters = onRouters;
+    book.onDemand = (caller, isShort) => {
+      this.#demand(caller, isShort);
+    };
+  }
+
+  /** The router stops: its shares are free from now on. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.#isUrgent = true;
+    this.#wake?.();
+  }
+
+  #demand(caller: Caller, isShort: boolean): void {
+    caller.isActive = true;
+    this.#active.add(caller);
+    if (!isShort) return;
+    this.#isUrgent = true;
+    this.#wakeInTime();
+  }
+
+  #wakeInTime(): void {
+    const wait = this.#toldAt + TELL_URGENTLY_EVERY - this.#clock.monotonic();
+    if (wait <= 0) this.#wake?.();
+    else {
+      this.#cancelUrgent ??= this.#clock.after(millis(wait), () => {
+        this.#cancelUrgent = undefined;
+        this.#wake?.();
+      });
+    }
+  }
+
+  opened(wake: () => void): void {
+    this.#wake = wake;
+    this.#isFirst = true;
+    this.#revision = 0;
+    this.#book.division.connected();
+    this.#isFirstShare = true;
+    this.#book.redivide();
+  }
+
+  next(): Said | undefined {
+    const now = this.#clock.monotonic();
+    const since = now - this.#toldAt;
+    if (this.#isFirst) return this.#say(this.#everything(), now);
+    if (this.#isUrgent && since >= TELL_URGENTLY_EVERY) return this.#say(this.#news(), now);
+    const isDue = this.#hasNews || (this.#active.size > 0 && since >= TELL_EVERY) || since >= TELL_LIFE_EVERY;
+    return isDue ? this.#say(this.#news(), now) : undefined;
+  }
+
+  #say(keys: readonly KeyDemand[], now: Millis): Said {
+    this.#isFirst = false;
+    this.#isUrgent = false;
+    this.#hasNews = false;
+    this.#toldAt = now;
+    return { case: "demand", value: demandToWire({ revision: this.#revision, keys, leaving: this.#isLeaving }) };
+  }
+
+  /** To a control plane that may have forgotten everything. */
+  #everything(): readonly KeyDemand[] {
+    const now = this.#clock.monotonic();
+    return [...this.#book.callers()].filter(hasSharedLimit).map((caller) => demandOf(caller, now));
+  }
+
+  #news(): readonly KeyDemand[] {
+    const now = this.#clock.monotonic();
+    const keys: KeyDemand[] = [];
+    const still = new Set<Caller>();
+    for (const caller of this.#active) {
+      const demand = demandOf(caller, now);
+      keys.push(demand);
+      caller.refused = { requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 0 };
+      // What is used goes down by itself, and that is news too.
+      if (isIdle(demand)) caller.isActive = false;
+      else still.add(caller);
+    }
+    this.#active = still;
+    return keys;
+  }
+
+  heard(body: Heard): void {
+    if (body.case === "shares") this.#take(body.value);
+    else if (body.case === "usageAck" || body.case === "totals") {
+      for (const total of body.value.totals.map(totalFromWire)) {
+        this.#book.byId(total.keyId)?.use.budget.setTotal(total);
+      }
+    } else if (body.case === "keys") this.#hasNews = true;
+  }
+
+  #take({ revision, routers, leaseMs, keys }: LimitShares): void {
+    const { division } = this.#book;
+    if (division.routers !== routers) this.#onRouters(routers);
+    // The first of a stream names every key.
+    const changed = division.give(keys.map(asPair), { routers, isWhole: this.#isFirstShare });
+    this.#isFirstShare = false;
+    this.#book.redivide(changed === "all" ? undefined : keys.map(({ keyId }) => keyId));
+    this.#revision = revision;
+    this.#holdFor(millis(leaseMs));
+    if (keys.length === 0) return;
+    // A share that is given up is told at once: another router waits for it.
+    this.#hasNews = true;
+    this.#wake?.();
+  }
+
+  #holdFor(lease: Millis): void {
+    this.#cancelLease?.();
+    this.#cancelLease = this.#clock.after(lease, () => {
+      this.#book.division.lapse();
+      this.#book.redivide();
+    });
+  }
+
+  closed(): void {
+    this.#wake = undefined;
+    this.#cancelUrgent?.();
+    this.#cancelUrgent = undefined;
+    this.#book.division.disconnected();
+    this.#book.redivide();
+  }
+
+  /** No timer is left. */
+  stop(): void {
+    this.#cancelLease?.();
+    this.#cancelUrgent?.();
+  }
+}
+
+const SHARED: readonly SharedLimitName[] = ["requestsPerMinute", "tokensPerMinute", "concurrency"];
+
+const hasSharedLimit = ({ grant }: Caller): boolean => SHARED.some((name) => grant.limits[name] !== undefined);
+
+const asPair = (share: KeyShare): readonly [string, SharedLimits] => [share.keyId, sharesFromWire(share)];
+
+function demandOf({ grant, allowance, use, refused }: Caller, now: Millis): KeyDemand {
+  const { shares } = allowance;
+  const requests = use.minute.requests(now);
+  const tokens = use.minute.tokens(now);
+  const perRequest = requests === 0 ? 1 : Math.max(1, Math.ceil(tokens / requests));
+  const used = { requestsPerMinute: requests, tokensPerMinute: tokens, concurrency: use.inFlight };
+  const more = { ...refused, tokensPerMinute: refused.tokensPerMinute * perRequest };
+  const of = (name: SharedLimitName) =>
+    grant.limits[name] === undefined
+      ? undefined
+      : { share: shares[name] ?? 0, used: used[name], wanted: used[name] + more[name] };
+  return {
+    keyId: grant.id,
+    requestsPerMinute: of("requestsPerMinute"),
+    tokensPerMinute: of("tokensPerMinute"),
+    concurrency: of("concurrency"),
+  };
+}
+
+const isIdle = (demand: KeyDemand): boolean =>
+  SHARED.every((name) => demand[name] === undefined || (demand[name].used === 0 && demand[name].wanted === 0));

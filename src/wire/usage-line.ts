@@ -1,0 +1,78 @@
+import { millis } from "../core/ids.ts";
+import type { Attempt, UsageRecord } from "../core/usage.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** One line without its end. */
+export const lineOf = (record: UsageRecord): string => JSON.stringify(record);
+
+/** Undefined: that is no whole record. What a line leaves out, because an older program wrote it, is empty or nothing. */
+export function recordOfLine(line: string): UsageRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const number = count(value, "number");
+  return number === 0 ? undefined : recordFrom(value, number);
+}
+
+const recordFrom = (json: Json, number: number): UsageRecord => ({
+  number,
+  requestId: text(json, "requestId"),
+  keyId: text(json, "keyId"),
+  keyName: text(json, "keyName"),
+  model: text(json, "model"),
+  profile: text(json, "profile"),
+  replica: text(json, "replica"),
+  path: text(json, "path"),
+  stream: json["stream"] === true,
+  code: count(json, "code"),
+  outcome: text(json, "outcome"),
+  detail: text(json, "detail"),
+  endedAt: millis(count(json, "endedAt")),
+  duration: millis(count(json, "duration")),
+  firstToken: json["firstToken"] === undefined ? undefined : millis(count(json, "firstToken")),
+  waited: millis(count(json, "waited")),
+  attempts: count(json, "attempts"),
+  tries: triesFrom(json["tries"]),
+  served: json["served"] === true,
+  tokens: tokensFrom(json["tokens"]),
+});
+
+function tokensFrom(value: unknown): UsageRecord["tokens"] {
+  const json = isObject(value) ? value : {};
+  return {
+    prompt: count(json, "prompt"),
+    cached: count(json, "cached"),
+    completion: count(json, "completion"),
+    estimated: json["estimated"] === true,
+  };
+}
+
+const triesFrom = (value: unknown): readonly Attempt[] =>
+  (Array.isArray(value) ? value : []).filter(isObject).map((json) => ({
+    replica: text(json, "replica"),
+    replicas: count(json, "replicas"),
+    candidates: count(json, "candidates"),
+    inFlight: count(json, "inFlight"),
+    why: text(json, "why"),
+    failure: text(json, "failure"),
+    at: millis(count(json, "at")),
+  }));
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function text(json: Json, name: string): string {
+  const value = json[name];
+  return typeof value === "string" ? value : "";
+}
+
+/** Whole and not below nothing. */
+function count(json: Json, name: string): number {
+  const value = json[name];
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
+}
