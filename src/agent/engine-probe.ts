@@ -12,6 +12,12 @@ export interface ProbedEngine {
   readonly engine: Engine;
 }
 
+/** Whether it can be asked at all: of a replica that spans nodes only some ranks can. */
+export function canBeAsked({ engine, record: { replica } }: ProbedEngine): boolean {
+  const { gang } = replica;
+  return gang === undefined || (engine.servesOn?.(gang.rank) ?? gang.rank === 0);
+}
+
 /** A health answer takes no work; a busy engine may still be late with it. */
 const HEALTH_TIMEOUT = millis(5000);
 /** The first token of a large model on a slow machine takes minutes; the start timeout ends it in the end. */

@@ -6,7 +6,7 @@ import { readExitStatus } from "../platform/process.ts";
 import { isSameProcess, type LaunchRecord } from "../reconcile/adopt.ts";
 import { freshMemory, type HangPolicy, judgeWork, type WorkVerdict } from "../reconcile/hang.ts";
 import type { Capacity, ProcessRef } from "../reconcile/supervision.ts";
-import { healthNote, lookAtWork, prove, tryWork } from "./engine-probe.ts";
+import { canBeAsked, healthNote, lookAtWork, prove, tryWork } from "./engine-probe.ts";
 import { waitForLeftovers } from "./leftovers.ts";
 import { livingProcesses, lookAtLaunch } from "./launch-processes.ts";
 
@@ -121,6 +121,11 @@ function oneAtATime(ask: () => Promise<void>): () => void {
 async function askHealth(target: WatchTarget, events: WatchEvents, signal: AbortSignal): Promise<void> {
   const phase = target.phase();
   if (phase === "stopping") return;
+  if (!canBeAsked(target)) {
+    // It works for the rank that answers, and has proven itself when that one has.
+    if (phase === "starting") events.proven({ slots: 0, context: 0 });
+    return;
+  }
   const note = await healthNote(target, signal);
   if (phase === "ready") {
     if (!signal.aborted) events.health(note === undefined);
@@ -146,7 +151,7 @@ async function followWork(
   events: WatchEvents,
   { clock, hangPolicy: policy, signal }: Omit<WatchOptions, "interval" | "gpuHolders">,
 ): Promise<void> {
-  if (target.engine.work === undefined) return;
+  if (target.engine.work === undefined || !canBeAsked(target)) return;
   const isOver = (): boolean => signal.aborted;
   let memory = freshMemory(clock.monotonic());
   let verdict: WorkVerdict = { kind: "fine" };

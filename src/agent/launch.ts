@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { DesiredReplica } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
+import type { GangPart } from "../core/gang-part.ts";
 import { fingerprint } from "../core/fingerprint.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { joinCgroup } from "../platform/cgroup.ts";
@@ -21,6 +22,8 @@ export interface LaunchOrder {
   readonly folder: string;
   /** Launches of the replica before this one. */
   readonly launchesBefore: number;
+  /** Its part of a replica that spans nodes. */
+  readonly gang: GangPart | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -127,9 +130,11 @@ function intentOf(
 
 function commandOf({ order, listenHost, port }: Place) {
   const { replica, prepared, folder } = order;
-  const { serves, context, gpus, apiKey, args, env } = replica;
+  const { serves, context, gpus, apiKey, args, env, parallel } = replica;
   const { modelPath, files, build } = prepared;
-  const own = { serves, context, gpus, apiKey, args, env };
+  const cut = parallel === undefined ? {} : { parallel };
+  const gang = order.gang === undefined ? {} : { gang: order.gang };
+  const own = { serves, context, gpus, apiKey, args, env, ...cut, ...gang };
   return { ...own, binary: build.path, modelPath, files, host: listenHost, port, workDir: engineFolder(folder) };
 }
 

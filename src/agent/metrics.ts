@@ -42,6 +42,7 @@ type MetricName = (typeof METRICS)[number]["name"];
 
 const STATES: Readonly<Record<SupervisedState["kind"], true>> = {
   preparing: true,
+  waiting: true,
   launching: true,
   abandoning: true,
   starting: true,

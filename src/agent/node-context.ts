@@ -1,10 +1,11 @@
 import type { DesiredReplica } from "../core/desired.ts";
 import type { Bytes, GpuUuid, Millis, ReplicaId } from "../core/ids.ts";
-import type { EngineBuild } from "../core/node.ts";
+import type { EngineBuild, FabricPort } from "../core/node.ts";
 import type { Progress } from "../core/replica-state.ts";
 import type { Result } from "../core/result.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { InterfaceAddress } from "../platform/route.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { HangPolicy } from "../reconcile/hang.ts";
 import type { AttemptEnd } from "../reconcile/supervision.ts";
@@ -17,6 +18,8 @@ export interface Prepared {
   readonly modelPath: string;
   /** Everything that was chosen beside the model's main file, with whole paths. */
   readonly files: readonly string[];
+  /** Of all of them; their names are counted from it. */
+  readonly folder: string;
 }
 
 /** Gets the engine and the weights of a replica onto the machine. */
@@ -38,6 +41,10 @@ export interface NodeContext {
   readonly ports: PortBook;
   /** Where others reach this node; undefined when nobody can. */
   readonly address: () => string | undefined;
+  /** This machine's own addresses, each with its interface. */
+  readonly interfaces: () => readonly InterfaceAddress[];
+  /** What was found of the fabric of that name; none when nothing was. */
+  readonly fabricPorts: (fabric: string) => readonly FabricPort[];
   /** Whether an address is one of this machine's own, so that it can be listened on. */
   readonly isLocal: (address: string) => boolean;
   readonly stopTimeout: Millis;

@@ -1,10 +1,11 @@
 import { findCgroupHomes } from "../platform/cgroup.ts";
+import { listAddresses } from "../platform/route.ts";
 import { HANG_POLICY } from "../reconcile/hang.ts";
 import { LOG_LIMIT } from "./log-limit.ts";
 import type { NodeContext } from "./node-context.ts";
 
 /** What is the same on every node; a test may choose otherwise. */
-export type Defaulted = "cgroupHomes" | "hangPolicy" | "logLimit";
+export type Defaulted = "cgroupHomes" | "hangPolicy" | "logLimit" | "interfaces" | "fabricPorts";
 
 export function nodeDefaults(): Pick<NodeContext, Defaulted> {
   let homes: Promise<readonly string[]> | undefined;
@@ -12,5 +13,7 @@ export function nodeDefaults(): Pick<NodeContext, Defaulted> {
     cgroupHomes: () => (homes ??= findCgroupHomes()),
     hangPolicy: HANG_POLICY,
     logLimit: LOG_LIMIT,
+    interfaces: listAddresses,
+    fabricPorts: () => [],
   };
 }

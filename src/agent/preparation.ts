@@ -37,7 +37,13 @@ export function createPrepare({ provider, weights, sourceOf }: PrepareOptions): 
     if (engine === undefined) return err({ reason: `no engine was chosen for ${replica.model.source}`, retry: false });
     const build = early ?? (await ensureEngine(engine, request));
     if (!build.ok) return build;
-    return ok({ engine, build: build.value, modelPath: model.value.mainPath, files: besides(model.value) });
+    return ok({
+      engine,
+      build: build.value,
+      modelPath: model.value.mainPath,
+      files: besides(model.value),
+      folder: model.value.folder,
+    });
   };
 }
 

@@ -1,7 +1,6 @@
 import type { ReplicaId } from "../core/ids.ts";
-import { assertNever } from "../core/result.ts";
 import type { Logger } from "../platform/logger.ts";
-import type { Supervision } from "../reconcile/supervision.ts";
+import type { SupervisedState, Supervision } from "../reconcile/supervision.ts";
 
 /** So many health requests in a row without an answer are worth a line; a busy engine misses one or two. */
 const SLOW_AFTER = 3;
@@ -18,7 +17,7 @@ export function tellChange(logger: Logger, id: ReplicaId, { before, next, engine
     tellHealth(logger, id, { before, next });
     return;
   }
-  const line = lineOf(next, engine);
+  const line = lineOf(next.state.kind, next.state, { lastEnd: next.lastEnd, engine });
   if (line !== undefined) logger[line.level](`replica ${id} ${line.text}`);
 }
 
@@ -27,32 +26,33 @@ interface Line {
   readonly text: string;
 }
 
+type StateOf = { readonly [S in SupervisedState as S["kind"]]: S };
+type Beside = Pick<Supervision, "lastEnd"> & { readonly engine: string };
+
+const nothing = (): undefined => undefined;
+
 /** Undefined: nothing that a person would want to know. */
-function lineOf({ state, lastEnd }: Supervision, engine: string): Line | undefined {
-  switch (state.kind) {
-    case "starting":
-      return {
-        level: "info",
-        text: `was started: ${engine}, pid ${String(state.process.pid)}, port ${String(state.endpoint.port)}`,
-      };
-    case "ready":
-      return { level: "info", text: `is ready on ${state.endpoint.host}:${String(state.endpoint.port)}` };
-    case "stopping":
-      return stoppingLine(state);
-    case "backoff":
-      return { level: "warn", text: `will be tried again: ${lastEnd}` };
-    case "stopped":
-      return { level: "info", text: "has stopped" };
-    case "failed":
-      return { level: "error", text: `failed and is left so until it is changed or restarted: ${state.reason}` };
-    case "preparing":
-    case "launching":
-    case "abandoning":
-      return undefined;
-    default:
-      return assertNever(state);
-  }
-}
+const LINES: { readonly [K in SupervisedState["kind"]]: (state: StateOf[K], beside: Beside) => Line | undefined } = {
+  starting: ({ process, endpoint }, { engine }) => ({
+    level: "info",
+    text: `was started: ${engine}, pid ${String(process.pid)}, port ${String(endpoint.port)}`,
+  }),
+  ready: ({ endpoint }) => ({ level: "info", text: `is ready on ${endpoint.host}:${String(endpoint.port)}` }),
+  stopping: stoppingLine,
+  backoff: (_, { lastEnd }) => ({ level: "warn", text: `will be tried again: ${lastEnd}` }),
+  stopped: () => ({ level: "info", text: "has stopped" }),
+  failed: ({ reason }) => ({
+    level: "error",
+    text: `failed and is left so until it is changed or restarted: ${reason}`,
+  }),
+  waiting: () => ({ level: "info", text: "has its engine and weights, and waits for the other ranks" }),
+  preparing: nothing,
+  launching: nothing,
+  abandoning: nothing,
+};
+
+const lineOf = <K extends SupervisedState["kind"]>(kind: K, state: StateOf[K], beside: Beside): Line | undefined =>
+  LINES[kind](state, beside);
 
 function stoppingLine({ outcome }: Extract<Supervision["state"], { kind: "stopping" }>): Line {
   if (outcome.kind === "stopped") return { level: "info", text: "is being stopped" };

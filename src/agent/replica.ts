@@ -1,5 +1,6 @@
 import type { DesiredReplica } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
+import type { GangTask } from "../core/gang.ts";
 import { millis, plus } from "../core/ids.ts";
 import type { ObservedReplica } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
@@ -11,6 +12,7 @@ import type { LocalReplica } from "../reconcile/node.ts";
 import { observe } from "../reconcile/observe.ts";
 import { step, type SupervisorPolicy } from "../reconcile/supervise.ts";
 import {
+  type AttemptEnd,
   type Effect,
   newSupervision,
   type ProcessRef,
@@ -27,6 +29,7 @@ import { limitLog } from "./log-limit.ts";
 import { explainEnd, type MemoryKills, memoryKillsSoFar } from "./memory-kill.ts";
 import { removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
 import type { NodeContext, Prepared } from "./node-context.ts";
+import { Rank } from "./rank.ts";
 import { tellChange } from "./replica-log.ts";
 
 type ProcessRecord = LaunchRecord & { readonly process: ProcessRef };
@@ -73,6 +76,8 @@ export class Replica {
   /** Lets go of the preparation or the launch under way. */
   #work = new AbortController();
   readonly #watch = new AbortController();
+  /** Of a replica that spans nodes. */
+  readonly #rank: Rank | undefined;
   #cancelTick: () => void = () => undefined;
   /** What touches the disk or the process, one after the other. */
   #queue: Promise<void>;
@@ -83,12 +88,17 @@ export class Replica {
     this.#node = options.node;
     this.#folder = options.folder;
     this.#queue = options.after ?? Promise.resolve();
+    const launched = supervision.state.kind !== "preparing";
+    const { gang } = desired;
+    this.#rank = gang === undefined ? undefined : this.#rankOf({ ...desired, gang }, launched);
   }
 
   /** `past` is what is known of the replica's earlier launches, when there were some. */
   static start(desired: DesiredReplica, options: ReplicaOptions, past: Past | undefined): Replica {
     const replica = new Replica(desired, { ...newSupervision, ...past }, options);
     replica.#run({ kind: "prepare" });
+    // What the order is already it was before this agent was there to prepare for it.
+    if (desired.gang !== undefined) replica.#rank?.ordered(desired.gang);
     return replica;
   }
 
@@ -109,7 +119,8 @@ export class Replica {
 
   get observed(): ObservedReplica {
     const now = this.#node.clock.monotonic();
-    return observe(this.#desired, { supervision: this.#supervision, engine: this.#engineLabel }, now);
+    const { supervision } = this;
+    return observe(this.#desired, { supervision, engine: this.#engineLabel, rank: this.#rank?.report }, now);
   }
 
   get supervision(): Supervision {
@@ -128,6 +139,7 @@ export class Replica {
   retune(desired: DesiredReplica): void {
     this.#desired = desired;
     this.#amendRecord({ replica: desired });
+    if (desired.gang !== undefined) this.#rank?.ordered(desired.gang);
   }
 
   /** Leaves everything as it is: the engine serves on, and its record says all that the next agent needs. */
@@ -135,6 +147,7 @@ export class Replica {
     this.#watch.abort();
     this.#work.abort();
     this.#cancelTick();
+    this.#rank?.close();
     // A launch that is at its spawn comes to its end first, so that the record is whole.
     await this.#queue;
   }
@@ -145,6 +158,8 @@ export class Replica {
     const { clock, random } = this.#node;
     const { next, effects } = step(before, event, { now: clock.monotonic(), random, policy: this.#policy() });
     this.#supervision = next;
+    this.#rank?.moved(next.state, "end" in event ? event.end : undefined);
+    if (next.state.kind === "waiting" && before.state.kind !== "waiting") this.#openRank();
     tellChange(this.#node.logger, this.#desired.id, { before, next, engine: this.#engineLabel });
     for (const effect of effects) this.#run(effect);
     this.#scheduleTick();
@@ -154,7 +169,8 @@ export class Replica {
   #policy(): SupervisorPolicy {
     const { startTimeout } = this.#desired;
     const said = startTimeout > 0 ? startTimeout : START_TIMEOUT_UNSAID;
-    return { ...RULES, startTimeout: said, stopTimeout: this.#node.stopTimeout };
+    const isRank = this.#rank !== undefined;
+    return { ...RULES, startTimeout: said, stopTimeout: this.#node.stopTimeout, isRank };
   }
 
   #scheduleTick(): void {
@@ -213,12 +229,35 @@ export class Replica {
     this.#dispatch({ kind: "prepared" });
   }
 
+  #rankOf(desired: DesiredReplica & { readonly gang: GangTask }, launched: boolean): Rank {
+    const events = {
+      start: () => {
+        this.#dispatch({ kind: "startOrdered" });
+      },
+      lost: (end: AttemptEnd) => {
+        this.#dispatch({ kind: "partLost", end: withPast(end, this.#supervision.lastEnd) });
+      },
+      changed: () => {
+        this.#node.onChange(desired.id);
+      },
+    };
+    return new Rank(desired, { node: this.#node, events, launched });
+  }
+
+  #openRank(): void {
+    const prepared = this.#prepared;
+    if (prepared === undefined || this.#rank === undefined) return;
+    this.#rank.opened(prepared).catch((error: unknown) => {
+      this.#dispatch({ kind: "partLost", end: { reason: messageOf(error), retry: true } });
+    });
+  }
+
   async #launch(): Promise<void> {
     const prepared = this.#prepared;
     if (prepared === undefined) return;
     const order = {
       ...{ replica: this.#desired, prepared, folder: this.#folder },
-      ...{ launchesBefore: this.#supervision.launches, signal: this.#work.signal },
+      ...{ launchesBefore: this.#supervision.launches, signal: this.#work.signal, gang: this.#rank?.part() },
     };
     const launched = await launch(order, this.#node);
     if (!launched.ok) {
@@ -334,6 +373,9 @@ function adoptedState(
   const timeout = replica.startTimeout > 0 ? replica.startTimeout : START_TIMEOUT_UNSAID;
   return { kind: "starting", process, endpoint, deadline: plus(now, timeout), note: "" };
 }
+
+/** How an engine ended while no agent was there is worth more than that none was there. */
+const withPast = (end: AttemptEnd, lastEnd: string): AttemptEnd => (lastEnd === "" ? end : { ...end, reason: lastEnd });
 
 const watchPhase = ({ kind }: SupervisedState): "starting" | "ready" | "stopping" =>
   kind === "starting" || kind === "ready" ? kind : "stopping";

@@ -45,7 +45,7 @@ export type ProcessFinding =
 export type Wanted =
   | { readonly kind: "notAskedYet" }
   | { readonly kind: "no" }
-  | { readonly kind: "yes"; readonly specHash: string; readonly generation: number };
+  | ({ readonly kind: "yes" } & Pick<DesiredReplica, "specHash" | "generation" | "gang">);
 
 export interface AdoptionEvidence {
   readonly record: LaunchRecord;
@@ -96,4 +96,6 @@ export const isSameProcess = (a: ProcessRef, b: ProcessRef): boolean =>
   a.pid === b.pid && a.startTicks === b.startTicks;
 
 const isSameLaunch = (wanted: Extract<Wanted, { kind: "yes" }>, launched: DesiredReplica): boolean =>
-  wanted.specHash === launched.specHash && wanted.generation === launched.generation;
+  wanted.specHash === launched.specHash &&
+  wanted.generation === launched.generation &&
+  wanted.gang?.attempt === launched.gang?.attempt;

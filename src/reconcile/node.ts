@@ -1,4 +1,5 @@
 import type { DesiredReplica } from "../core/desired.ts";
+import { canonicalJson } from "../core/fingerprint.ts";
 import type { ReplicaId } from "../core/ids.ts";
 
 /** A replica that the node has, as it was started. */
@@ -44,17 +45,25 @@ function changeOf(have: LocalReplica, want: DesiredReplica | undefined): readonl
   if (have.phase === "stopped") return [{ kind: "forget", id }];
   if (want === undefined) return [{ kind: "stop", id, why: "unwanted" }];
   if (!isSameLaunch(want, have.replica)) return [{ kind: "stop", id, why: "outdated" }];
-  if (want.startTimeout === have.replica.startTimeout) return [];
+  const isSameWatch = want.startTimeout === have.replica.startTimeout;
   // A failed replica may have failed for want of time: more of it is a reason to try again.
-  return have.phase === "failed" ? [{ kind: "stop", id, why: "outdated" }] : [{ kind: "retune", replica: want }];
+  if (have.phase === "failed") return isSameWatch ? [] : [{ kind: "stop", id, why: "outdated" }];
+  return isSameWatch && isSameOrder(want, have.replica) ? [] : [{ kind: "retune", replica: want }];
 }
 
-/** Neither the spec nor the GPUs nor the key of a running process can be changed. */
+const isSameOrder = ({ gang: want }: DesiredReplica, { gang: have }: DesiredReplica): boolean =>
+  want?.order === have?.order && canonicalJson(want?.members ?? []) === canonicalJson(have?.members ?? []);
+
+/**
+ * Neither the spec nor the GPUs nor the key of a running process can be changed, and a rank of another attempt has nobody
+ * to work with.
+ */
 function isSameLaunch(want: DesiredReplica, have: DesiredReplica): boolean {
   return (
     want.specHash === have.specHash &&
     want.generation === have.generation &&
     want.apiKey === have.apiKey &&
+    want.gang?.attempt === have.gang?.attempt &&
     want.gpus.join() === have.gpus.join()
   );
 }

@@ -1,52 +1,70 @@
 import type { DesiredReplica } from "../core/desired.ts";
+import type { RankReport } from "../core/gang.ts";
 import { formatDuration } from "../core/format.ts";
 import { bytes, type Millis, millis } from "../core/ids.ts";
 import type { ObservedReplica, ObservedReplicaState } from "../core/observed.ts";
-import { assertNever } from "../core/result.ts";
 import { processOf, type SupervisedState, type Supervision } from "./supervision.ts";
 
-/** What a node reports of a replica that it supervises. `engine` is its name and version, for people. */
+export interface Supervised {
+  readonly supervision: Supervision;
+  /** Its name and version, for people. */
+  readonly engine: string;
+  /** Of one rank of a replica that spans nodes. */
+  readonly rank?: RankReport | undefined;
+}
+
+/** What a node reports of a replica that it supervises. */
 export function observe(
   replica: DesiredReplica,
-  { supervision, engine }: { readonly supervision: Supervision; readonly engine: string },
+  { supervision, engine, rank }: Supervised,
   now: Millis,
 ): ObservedReplica {
   return {
     id: replica.id,
     profile: replica.profile,
     specHash: replica.specHash,
-    state: observedState(supervision, engine, now),
+    state: observedState(supervision.state.kind, supervision.state, { lastEnd: supervision.lastEnd, engine, now }),
     restarts: Math.max(0, supervision.launches - 1),
     pid: processOf(supervision.state)?.pid,
+    ...(rank === undefined ? {} : { rank }),
   };
 }
 
-function observedState({ state, lastEnd }: Supervision, engine: string, now: Millis): ObservedReplicaState {
-  switch (state.kind) {
-    case "preparing":
-      return { kind: "preparing", progress: state.progress };
-    case "launching":
-      return { kind: "starting", note: startingNote(lastEnd, "") };
-    case "starting":
-      return { kind: "starting", note: startingNote(lastEnd, state.note) };
-    case "ready": {
-      const { endpoint, capacity } = state;
-      return { kind: "ready", endpoint, slots: capacity.slots, context: capacity.context, engine };
-    }
-    case "backoff":
-      return observedBackoff(state, lastEnd, now);
-    case "stopping":
-      return observedStop(state);
-    case "abandoning":
-      return { kind: "stopping" };
-    case "stopped":
-      return { kind: "stopped" };
-    case "failed":
-      return { kind: "failed", reason: state.reason, lastLines: boundedLines(state.lastLines) };
-    default:
-      return assertNever(state);
-  }
+type StateOf = { readonly [S in SupervisedState as S["kind"]]: S };
+
+interface Beside extends Pick<Supervision, "lastEnd"> {
+  readonly engine: string;
+  readonly now: Millis;
 }
+
+type Observing = {
+  readonly [K in SupervisedState["kind"]]: (state: StateOf[K], beside: Beside) => ObservedReplicaState;
+};
+
+const OBSERVED: Observing = {
+  preparing: ({ progress }) => ({ kind: "preparing", progress }),
+  waiting: (_, { lastEnd }) => ({ kind: "starting", note: startingNote(lastEnd, "waits for the other ranks") }),
+  launching: (_, { lastEnd }) => ({ kind: "starting", note: startingNote(lastEnd, "") }),
+  starting: ({ note }, { lastEnd }) => ({ kind: "starting", note: startingNote(lastEnd, note) }),
+  ready: ({ endpoint, capacity: { slots, context } }, { engine }) => ({
+    kind: "ready",
+    endpoint,
+    slots,
+    context,
+    engine,
+  }),
+  backoff: observedBackoff,
+  stopping: observedStop,
+  abandoning: () => ({ kind: "stopping" }),
+  stopped: () => ({ kind: "stopped" }),
+  failed: ({ reason, lastLines }) => ({ kind: "failed", reason, lastLines: boundedLines(lastLines) }),
+};
+
+const observedState = <K extends SupervisedState["kind"]>(
+  kind: K,
+  state: StateOf[K],
+  beside: Beside,
+): ObservedReplicaState => OBSERVED[kind](state, beside);
 
 /** An attempt that is being ended for a new one is still on its way up for everybody else. */
 function observedStop({ outcome, note }: Extract<SupervisedState, { kind: "stopping" }>): ObservedReplicaState {
@@ -62,8 +80,7 @@ function startingNote(lastEnd: string, note: string): string {
 
 function observedBackoff(
   state: Extract<SupervisedState, { kind: "backoff" }>,
-  lastEnd: string,
-  now: Millis,
+  { lastEnd, now }: Beside,
 ): ObservedReplicaState {
   const note = `${lastEnd}; next try in ${formatDuration(millis(Math.max(1000, state.retryAt - now)))}`;
   if (state.phase === "starting") return { kind: "starting", note };

@@ -15,6 +15,7 @@ const policy: SupervisorPolicy = {
   killAgainAfter: millis(2000),
   maxAttempts: 3,
   stableAfter: millis(60_000),
+  isRank: false,
   backoff: { base: millis(1000), max: millis(60_000) },
 };
 

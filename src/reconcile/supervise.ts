@@ -1,13 +1,13 @@
 import { formatDuration } from "../core/format.ts";
 import { type Millis, millis, plus } from "../core/ids.ts";
 import type { Endpoint } from "../core/replica-state.ts";
-import { assertNever } from "../core/result.ts";
 import { type BackoffPolicy, jitteredDelay } from "./backoff.ts";
 import {
   type Attempt,
   type AttemptEnd,
   type Capacity,
   type Effect,
+  processOf,
   type ProcessRef,
   type StopOutcome,
   type SupervisedState,
@@ -26,6 +26,8 @@ export interface SupervisorPolicy {
   /** An engine that served this long was a good one: its crash begins a new count. */
   readonly stableAfter: Millis;
   readonly backoff: BackoffPolicy;
+  /** A rank of a gang: it starts when all do, and its end is the end of all, so it is not started again by itself. */
+  readonly isRank: boolean;
 }
 
 export interface SupervisorContext {
@@ -58,6 +60,9 @@ const HANDLERS: Handlers = {
     to(before, before.state.kind === "preparing" ? { ...before.state, progress } : before.state),
   prepared: onPrepared,
   prepareFailed: onPrepareFailed,
+  startOrdered: (before) =>
+    before.state.kind === "waiting" ? to(before, { kind: "launching" }, { kind: "launch" }) : to(before, before.state),
+  partLost: onPartLost,
   spawned: onSpawned,
   spawnFailed: onSpawnFailed,
   notYet: (before, { note }) => to(before, before.state.kind === "starting" ? { ...before.state, note } : before.state),
@@ -83,10 +88,18 @@ export function step(before: Supervision, event: SupervisorEvent, context: Super
   return handler(before, event, context);
 }
 
-function onPrepared(before: Supervision): Step {
+function onPrepared(before: Supervision, _event: SupervisorEvent, { policy }: SupervisorContext): Step {
   if (before.state.kind === "abandoning") return to(before, { kind: "stopped" });
   if (before.state.kind !== "preparing") return to(before, before.state);
+  if (policy.isRank) return to(before, { kind: "waiting" });
   return to(before, { kind: "launching" }, { kind: "launch" });
+}
+
+function onPartLost(before: Supervision, { end }: { readonly end: AttemptEnd }): Step {
+  const { state } = before;
+  if (state.kind !== "preparing" && state.kind !== "waiting" && state.kind !== "backoff") return to(before, state);
+  const failed = { kind: "failed", reason: end.reason, lastLines: [] } as const;
+  return state.kind === "preparing" ? to(before, failed, { kind: "abandon" }) : to(before, failed);
 }
 
 function onPrepareFailed(before: Supervision, { end }: { readonly end: AttemptEnd }, context: SupervisorContext): Step {
@@ -169,7 +182,8 @@ function afterAttempt(
   const stable = served !== undefined && served >= context.policy.stableAfter;
   const counted = { ...before, failures: stable ? 1 : before.failures + 1, lastEnd: end.reason };
   // What has become ready once can do so again; only a start that never succeeds is given up.
-  const givenUp = served === undefined && (!end.retry || counted.failures >= context.policy.maxAttempts);
+  const isHopeless = served === undefined && (!end.retry || counted.failures >= context.policy.maxAttempts);
+  const givenUp = isHopeless || context.policy.isRank;
   if (givenUp) return to(counted, { kind: "failed", reason: end.reason, lastLines }, { kind: "forget" });
   const { next } = backOff(counted, "starting", context);
   return { next, effects: [{ kind: "forget" }] };
@@ -194,25 +208,35 @@ function terminate(
   return to(before, stopping, { kind: "signal", process, signal: "SIGTERM" });
 }
 
+/** What a stop means in each state. */
+const AT_STOP: Readonly<Record<SupervisedState["kind"], "abandon" | "terminate" | "settle" | "rest">> = {
+  preparing: "abandon",
+  launching: "abandon",
+  starting: "terminate",
+  ready: "terminate",
+  stopping: "terminate",
+  waiting: "settle",
+  backoff: "settle",
+  failed: "settle",
+  abandoning: "rest",
+  stopped: "rest",
+};
+
 function onStop(before: Supervision, _event: SupervisorEvent, context: SupervisorContext): Step {
   const { state } = before;
-  switch (state.kind) {
-    case "preparing":
-    case "launching":
+  // Told to end already: what changes is only what its end leads to.
+  if (state.kind === "stopping") return to(before, { ...state, outcome: { kind: "stopped" } });
+  switch (AT_STOP[state.kind]) {
+    case "abandon":
       return to(before, { kind: "abandoning" }, { kind: "abandon" });
-    case "starting":
-    case "ready":
-      return terminate(before, state.process, context);
-    case "stopping":
-      return to(before, { ...state, outcome: { kind: "stopped" } });
-    case "backoff":
-    case "failed":
+    case "terminate": {
+      const process = processOf(state);
+      return process === undefined ? to(before, { kind: "stopped" }) : terminate(before, process, context);
+    }
+    case "settle":
       return to(before, { kind: "stopped" });
-    case "abandoning":
-    case "stopped":
+    case "rest":
       return to(before, state);
-    default:
-      return assertNever(state);
   }
 }
 

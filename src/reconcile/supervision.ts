@@ -1,6 +1,5 @@
 import type { Millis } from "../core/ids.ts";
 import type { Endpoint, Progress } from "../core/replica-state.ts";
-import { assertNever } from "../core/result.ts";
 
 /** One OS process for as long as the machine is up. A pid alone is given again to others. */
 export interface ProcessRef {
@@ -34,6 +33,8 @@ export type StopOutcome = { readonly kind: "stopped" } | { readonly kind: "failu
 
 export type SupervisedState =
   | { readonly kind: "preparing"; readonly progress: Progress | undefined }
+  /** Of a rank that has engine and weights: until all ranks may start. */
+  | { readonly kind: "waiting" }
   /** The port, the record and the spawn. */
   | { readonly kind: "launching" }
   /** Stopped before there was a process: waits for the preparation or the launch to say how it ended. */
@@ -82,6 +83,10 @@ export type SupervisorEvent =
   | { readonly kind: "progressed"; readonly progress: Progress }
   | { readonly kind: "prepared" }
   | { readonly kind: "prepareFailed"; readonly end: AttemptEnd }
+  /** All ranks may start. */
+  | { readonly kind: "startOrdered" }
+  /** This rank cannot take part in the present attempt. */
+  | { readonly kind: "partLost"; readonly end: AttemptEnd }
   | { readonly kind: "spawned"; readonly process: ProcessRef; readonly endpoint: Endpoint }
   | { readonly kind: "spawnFailed"; readonly end: AttemptEnd }
   /** A probe of a starting engine that did not make it ready. */
@@ -122,26 +127,27 @@ export const newSupervision: Supervision = {
   lastEnd: "",
 };
 
+type StateOf = { readonly [S in SupervisedState as S["kind"]]: S };
+
+const never = (): undefined => undefined;
+
+const DUE: { readonly [K in SupervisedState["kind"]]: (state: StateOf[K]) => Millis | undefined } = {
+  starting: ({ deadline }) => deadline,
+  stopping: ({ killAt }) => killAt,
+  backoff: ({ retryAt }) => retryAt,
+  preparing: never,
+  waiting: never,
+  launching: never,
+  abandoning: never,
+  ready: never,
+  stopped: never,
+  failed: never,
+};
+
 /** When `tick` has something to do next; undefined: never. */
-export function wakeAt(state: SupervisedState): Millis | undefined {
-  switch (state.kind) {
-    case "starting":
-      return state.deadline;
-    case "stopping":
-      return state.killAt;
-    case "backoff":
-      return state.retryAt;
-    case "preparing":
-    case "launching":
-    case "abandoning":
-    case "ready":
-    case "stopped":
-    case "failed":
-      return undefined;
-    default:
-      return assertNever(state);
-  }
-}
+export const wakeAt = (state: SupervisedState): Millis | undefined => dueOf(state.kind, state);
+
+const dueOf = <K extends SupervisedState["kind"]>(kind: K, state: StateOf[K]): Millis | undefined => DUE[kind](state);
 
 /** The process that a state speaks of. */
 export function processOf(state: SupervisedState): ProcessRef | undefined {

@@ -29,7 +29,7 @@ export const id = replicaId("chat-1");
 export const WAIT = { timeout: 15_000, interval: 50 };
 
 /** The first of `count` ports in a row that are free now, above where the kernel takes its own. */
-async function freePorts(count: number): Promise<number> {
+export async function freePorts(count: number): Promise<number> {
   for (let first = 61_000 + Math.floor(Math.random() * 4000); ; first += count) {
     const all = Array.from({ length: count }, (_, n) => first + n);
     const free = await Promise.all(
@@ -109,6 +109,7 @@ export async function agent(over: Partial<NodeContext> = {}): Promise<Replicas> 
             build: { name: "llama.cpp", version: "b1", origin: "configured", path: "stand-in", devices: [] },
             modelPath: "",
             files: [],
+            folder: "",
           }),
         ),
       engineOf: () => standIn,
