@@ -1,4 +1,4 @@
-import { access, chmod, constants, mkdir, open, readdir, rename, stat } from "node:fs/promises";
+import { access, chmod, constants, mkdir, open, readdir, realpath, rename, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { isErrno } from "./files.ts";
 
@@ -56,6 +56,11 @@ export async function isExecutableFile(path: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Where links lead in the end; the path itself when that cannot be found out. */
+export async function realPath(path: string): Promise<string> {
+  return await realpath(path).catch(() => path);
 }
 
 export async function makeExecutable(path: string): Promise<void> {

@@ -7,6 +7,7 @@ export interface IndexedWheel {
   readonly isYanked?: boolean;
   /** What the index says of the hash, if not the truth. */
   readonly sha256?: string;
+  readonly requiresPython?: string;
 }
 
 export interface IndexServer {
@@ -18,20 +19,22 @@ export interface IndexServer {
   close(): Promise<void>;
 }
 
+interface IndexOptions {
+  readonly isHtml?: boolean;
+  readonly login?: string;
+}
+
 /** A stand-in for a package index: the simple API in its JSON form or in HTML, its files on another host as with the real one. */
-export async function startIndex(
-  projects: Readonly<Record<string, readonly IndexedWheel[]>>,
-  options: { readonly isHtml?: boolean; readonly login?: string } = {},
-): Promise<IndexServer> {
-  const all = Object.values(projects).flat();
+export async function startIndex(projects: Projects, options: IndexOptions = {}): Promise<IndexServer> {
   const files = await startFileServer((request, response) => {
-    const wheel = all.find(({ name }) => request.url === `/packages/${name}`);
+    const wheel = Object.values(projects)
+      .flat()
+      .find(({ name }) => request.url === `/packages/${name}`);
     if (wheel === undefined) response.writeHead(404).end();
     else serveContent(request, response, { bytes: wheel.data, etag: `"${wheel.name}"` });
   });
   const index = await startFileServer((request, response) => {
-    const project = /^\/simple\/([^/]+)\/$/.exec(request.url ?? "")?.[1] ?? "";
-    const wheels = projects[project];
+    const wheels = askedFor(request.url ?? "", projects);
     const login = options.login === undefined ? undefined : `Basic ${Buffer.from(options.login).toString("base64")}`;
     if (login !== undefined && request.headers.authorization !== login) response.writeHead(401).end();
     else if (wheels === undefined) response.writeHead(404).end();
@@ -48,6 +51,14 @@ export async function startIndex(
   };
 }
 
+/** A folder before the simple API may have a page of its own for a project: `FOLDER/PROJECT`. */
+function askedFor(path: string, projects: Projects): readonly IndexedWheel[] | undefined {
+  const [, folder, project = ""] = /^\/(?:([^/]+)\/)?simple\/([^/]+)\/$/.exec(path) ?? [];
+  return (folder === undefined ? undefined : projects[`${folder}/${project}`]) ?? projects[project];
+}
+
+type Projects = Readonly<Record<string, readonly IndexedWheel[]>>;
+
 const hashOf = ({ data, sha256 }: IndexedWheel): string => sha256 ?? createHash("sha256").update(data).digest("hex");
 
 const json = (wheels: readonly IndexedWheel[], origin: string): string =>
@@ -58,6 +69,7 @@ const json = (wheels: readonly IndexedWheel[], origin: string): string =>
       url: `${origin}/packages/${wheel.name}`,
       hashes: { sha256: hashOf(wheel) },
       size: wheel.data.length,
+      ...(wheel.requiresPython === undefined ? {} : { "requires-python": wheel.requiresPython }),
       yanked: wheel.isYanked === true ? "broken" : false,
     })),
   });

@@ -3,20 +3,21 @@ import { bytes } from "../../core/ids.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { BuildPlan, CheckedAsset } from "../../engines/llamacpp/release.ts";
 import { removeIfThere } from "../../platform/files.ts";
-import { listFilesBelow, listNames, makeFolder, moveUnlessTaken } from "../../platform/folders.ts";
+import { listFilesBelow, makeFolder, moveUnlessTaken } from "../../platform/folders.ts";
 import { unpackTar } from "../../platform/unpack.ts";
 import type { InstallContext, InstallRequest } from "./context.ts";
+import { DOWNLOADS, dropOtherDownloads } from "./downloads.ts";
 import { failed, fetchFailed, type InstallFailure, unpackFailed } from "./failure.ts";
-
-/** Fetched archives stay here until they are unpacked, so that a killed download goes on where it was. */
-const DOWNLOADS = "downloads";
 
 /** Fetches, checks and unpacks a build into the folder; the executable's path in it. */
 export async function fetchBuild(
   context: InstallContext,
   { plan, staging, request }: { readonly plan: BuildPlan; readonly staging: string; readonly request: InstallRequest },
 ): Promise<Result<string, InstallFailure>> {
-  await dropOtherDownloads(context, plan);
+  await dropOtherDownloads(
+    context.folder,
+    plan.archives.map(({ name }) => name),
+  );
   const [main, ...runtimes] = await fetchArchives(context, plan, request);
   if (main === undefined) return err(failed("no-build", `the build ${plan.flavour} of ${plan.tag} has no archive`));
   if (!main.ok) return main;
@@ -32,15 +33,6 @@ export async function fetchBuild(
     if (!added.ok) return added;
   }
   return ok(binary);
-}
-
-/** What was left of an earlier version is not going to be asked for again. */
-async function dropOtherDownloads({ folder }: InstallContext, plan: BuildPlan): Promise<void> {
-  const downloads = join(folder, DOWNLOADS);
-  for (const name of await listNames(downloads)) {
-    const isWanted = plan.archives.some((archive) => name.includes(archive.name));
-    if (!isWanted) await removeIfThere(join(downloads, name));
-  }
 }
 
 /** One after the other, with one progress over all; ends with the first that fails. */

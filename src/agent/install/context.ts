@@ -20,6 +20,8 @@ export interface InstallContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isRoot: boolean;
   readonly githubApi: string;
+  /** The uv that the configuration names, for engines that are packages of Python. */
+  readonly uv: { readonly configured: string | undefined };
   /** The version of the NVIDIA driver; undefined: none is loaded. "" when it is not known. */
   readonly gpuDriver: () => Promise<string | undefined>;
 }

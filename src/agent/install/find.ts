@@ -1,7 +1,9 @@
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import type { EngineSource } from "../../core/desired.ts";
 import type { EngineBuild, EngineOrigin } from "../../core/node.ts";
-import { isExecutableFile } from "../../platform/folders.ts";
+import { err, ok, type Result } from "../../core/result.ts";
+import type { Engine } from "../../engines/engine.ts";
+import { isExecutableFile, realPath } from "../../platform/folders.ts";
 import type { InstallContext } from "./context.ts";
 import { type InstalledBuild, listInstalled } from "./staging.ts";
 
@@ -37,21 +39,40 @@ const OPT_FOLDERS = ["", "bin", "build/bin"] as const;
 export async function findBuilds(context: InstallContext, places: Places): Promise<FoundBuilds> {
   const builds: FoundBuild[] = [];
   const refusals: string[] = [];
-  for (const { origin, path, installed } of await candidatesIn(context, places)) {
-    const probed = await context.probe(path);
-    if (probed.ok) builds.push({ build: { ...probed.value, name: context.engine.name, origin, path }, installed });
-    else refusals.push(`${path}: ${probed.error.reason}`);
+  for (const candidate of await candidatesIn(context, places)) {
+    const { origin, path, installed } = candidate;
+    const said = await sayWhatItIs(context, candidate);
+    if (said.ok) builds.push({ build: { ...said.value, name: context.engine.name, origin, path }, installed });
+    else refusals.push(`${path}: ${said.error}`);
   }
   return { builds, refusals };
+}
+
+/**
+ * A virtual environment that was installed says it by its marker: to load all of it takes many seconds, and it was tried. But
+ * the Python that it stands on is the system's and may be gone.
+ */
+async function sayWhatItIs(
+  { engine, probe }: InstallContext,
+  { path, installed }: Candidate,
+): Promise<Result<Pick<EngineBuild, "version" | "devices">, string>> {
+  if (engine.python !== undefined && installed !== undefined) {
+    const interpreter = join(dirname(path), "python");
+    if (!(await isExecutableFile(interpreter))) return err(`its Python is gone: ${interpreter} leads nowhere`);
+    return ok({ version: installed.version, devices: [] });
+  }
+  const probed = await probe(path);
+  return probed.ok ? probed : err(probed.error.reason);
 }
 
 async function candidatesIn({ engine, folder }: InstallContext, places: Places): Promise<readonly Candidate[]> {
   const { configured, pathDirs, optDir } = places;
   if (configured !== undefined) return [{ origin: "configured", path: configured, installed: undefined }];
   const onPath = await firstExecutable(pathDirs.map((dir) => join(dir, engine.program)));
-  const inOpt = await firstExecutable(OPT_FOLDERS.map((dir) => join(optDir, dir, engine.program)));
+  const optFolders = engine.python === undefined ? OPT_FOLDERS : [];
+  const inOpt = await firstExecutable(optFolders.map((dir) => join(optDir, dir, engine.program)));
   const found: readonly Candidate[] = [
-    ...onPath.map((path) => ({ origin: "path", path, installed: undefined }) as const),
+    ...(await withInterpreter(engine, onPath)).map((path) => ({ origin: "path", path, installed: undefined }) as const),
     ...inOpt.map((path) => ({ origin: "opt", path, installed: undefined }) as const),
   ];
   const installed = await listInstalled(folder);
@@ -61,16 +82,26 @@ async function candidatesIn({ engine, folder }: InstallContext, places: Places):
   ];
 }
 
+/** An engine that is started as a module is looked for by its script, and run by the Python that lies beside that. */
+async function withInterpreter({ python, program }: Engine, scripts: readonly string[]): Promise<readonly string[]> {
+  if (python === undefined || python.program === program) return scripts;
+  const real = await Promise.all(scripts.map(realPath));
+  return await firstExecutable(real.map((script) => join(dirname(script), python.program)));
+}
+
 /** As a shell would find it on PATH, but never in whatever folder this process happens to be in. */
 async function firstExecutable(paths: readonly string[]): Promise<readonly string[]> {
   for (const path of paths.filter(isAbsolute)) if (await isExecutableFile(path)) return [path];
   return [];
 }
 
-/**
- * The build that the wish is met with already. What was installed before an NVIDIA driver was there is looked for anew,
- * since there may be one for its GPUs now.
- */
+/** Whether an installed build is what is wished for. One from before an NVIDIA driver was there may have a better one now. */
+export function meets(installed: InstalledBuild, wish: EngineSource, hasDriver: boolean): boolean {
+  if (hasDriver && !installed.hadDriver) return false;
+  return ["", "latest", installed.version, installed.asked].includes(wish.version);
+}
+
+/** The build that the wish is met with already. */
 export function suitable(
   found: FoundBuilds,
   source: EngineSource | undefined,
@@ -78,9 +109,5 @@ export function suitable(
 ): EngineBuild | undefined {
   const [first] = found.builds;
   if (first === undefined || source === undefined || first.build.origin === "configured") return first?.build;
-  const meets = ({ installed, build }: FoundBuild): boolean => {
-    if (installed === undefined || (hasDriver && !installed.hadDriver)) return false;
-    return ["", "latest", build.version, installed.asked].includes(source.version);
-  };
-  return found.builds.find(meets)?.build;
+  return found.builds.find(({ installed }) => installed !== undefined && meets(installed, source, hasDriver))?.build;
 }

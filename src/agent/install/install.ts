@@ -3,14 +3,18 @@ import type { EngineBuild } from "../../core/node.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import { type BuildPlan, type BuildTarget, planBuilds, type Release, tagOf } from "../../engines/llamacpp/release.ts";
 import { removeIfThere } from "../../platform/files.ts";
-import { makeFolder, syncFilesBelow } from "../../platform/folders.ts";
+import { makeFolder } from "../../platform/folders.ts";
 import { glibcVersion } from "../../platform/libc.ts";
+import { syncTree } from "../../platform/sync-tree.ts";
+import type { PythonPackage } from "../../engines/python-package.ts";
 import { fetchBuild } from "./archives.ts";
 import type { InstallContext, InstallRequest } from "./context.ts";
 import { fetchDebian } from "./debian.ts";
+import { dropOtherDownloads } from "./downloads.ts";
 import { allFailed, failed, fileSystemFailed, type InstallFailure } from "./failure.ts";
 import { provideLibraries } from "./libraries.ts";
 import { listGithub, listMirror } from "./listings.ts";
+import { fetchPython } from "./python/install-python.ts";
 import { commitStaging, openStaging, sweepStaging } from "./staging.ts";
 import { trialFolder, tryBuild } from "./trial.ts";
 
@@ -38,6 +42,8 @@ export async function install(context: InstallContext, wanted: Wanted, request: 
 async function installFrom(context: InstallContext, wanted: Wanted, request: InstallRequest): Promise<Outcome> {
   await makeFolder(context.folder);
   await sweepStaging(context.folder);
+  const { python } = context.engine;
+  if (python !== undefined) return await fromPython(context, { python, ...wanted }, request);
   if (wanted.source === "debian") return await fromDebian(context, wanted, request);
   const published = await fromListing(context, wanted, request);
   if (published.ok || wanted.source !== "github" || !debianMayHelp(published.error)) return published;
@@ -131,6 +137,26 @@ async function fromDebian(context: InstallContext, wanted: Wanted, request: Inst
   });
 }
 
+async function fromPython(
+  context: InstallContext,
+  wanted: Wanted & { readonly python: PythonPackage },
+  request: InstallRequest,
+): Promise<Outcome> {
+  const driver = await context.gpuDriver();
+  return await staged(context, async (staging) => {
+    const build = await fetchPython(context, { ...wanted, staging, driver }, request);
+    if (!build.ok) return build;
+    const { binary, flavour } = build.value;
+    const probed = await context.probe(binary);
+    if (!probed.ok) return err(failed("does-not-run", probed.error.reason));
+    const proved = { ...probed.value, name: context.engine.name };
+    const name = `${proved.version}-${flavour}`;
+    const committed = await commit({ staging, name, wanted, binary, hadDriver: driver !== undefined }, proved);
+    await dropOtherDownloads(context.folder, []);
+    return committed;
+  });
+}
+
 /** What is left of a staging folder is removed, however its work ends. */
 async function staged(context: InstallContext, work: (staging: string) => Promise<Outcome>): Promise<Outcome> {
   const staging = await openStaging(context.folder);
@@ -177,7 +203,7 @@ interface Commit {
 }
 
 async function commit({ staging, name, wanted, binary, hadDriver }: Commit, proved: Proved): Promise<Outcome> {
-  await syncFilesBelow(staging);
+  await syncTree(staging);
   const installed = await commitStaging(staging, name, {
     version: proved.version,
     asked: wanted.version,

@@ -4,9 +4,11 @@ import { err, ok, type Result } from "../../core/result.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { readCpuFlags } from "../../engines/llamacpp/cpu-variant.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { fileStamp } from "../../platform/folders.ts";
+import type { EngineProbes } from "../../engines/python-package.ts";
+import { fileStamp, makeFolder } from "../../platform/folders.ts";
 import { readKernelFile } from "../../platform/host.ts";
 import { type RunOutcome, runProgram } from "../../platform/run.ts";
+import { pythonEnvironment } from "./python/program-environment.ts";
 
 interface ProbedBuild {
   readonly version: string;
@@ -35,7 +37,7 @@ interface Answer {
 }
 
 /** Asks a binary for its version and devices. The same file is not asked again, since the inventory is re-read all the time. */
-export function createProbe(engine: Engine, clock: Clock): Probe {
+export function createProbe(engine: Engine, clock: Clock, home: string): Probe {
   const answers = new Map<string, Answer>();
   return async (binary) => {
     const stamp = await fileStamp(binary);
@@ -43,16 +45,26 @@ export function createProbe(engine: Engine, clock: Clock): Probe {
     const known = answers.get(binary);
     const isFresh = known?.result.ok === true || clock.monotonic() - (known?.at ?? 0) < FAILURE_KEPT;
     if (known?.stamp === stamp && isFresh) return known.result;
-    const result = await probe(engine, binary);
+    const result = await probe({ engine, home }, binary);
     answers.set(binary, { stamp, at: clock.monotonic(), result });
     return result;
   };
 }
 
-async function probe(engine: Engine, binary: string): Promise<Result<ProbedBuild, ProbeFailure>> {
-  const version = await ask(engine, binary, "--version");
+interface Asking {
+  readonly engine: Engine;
+  /** Of programs that write caches wherever they are told that home is. */
+  readonly home: string;
+}
+
+const USUAL: EngineProbes = { version: ["--version"], devices: ["--list-devices"] };
+
+async function probe(asking: Asking, binary: string): Promise<Result<ProbedBuild, ProbeFailure>> {
+  const { engine } = asking;
+  const probes = engine.probes ?? USUAL;
+  const version = await ask(asking, binary, probes.version);
   if (!version.ok) return version;
-  const devices = await ask(engine, binary, "--list-devices");
+  const devices = probes.devices === undefined ? ok("") : await ask(asking, binary, probes.devices);
   if (!devices.ok) return devices;
   return ok({
     version: engine.readVersion(version.value) ?? "unknown",
@@ -60,22 +72,27 @@ async function probe(engine: Engine, binary: string): Promise<Result<ProbedBuild
   });
 }
 
-async function ask(engine: Engine, binary: string, flag: string): Promise<Result<string, ProbeFailure>> {
-  const folder = dirname(binary);
-  const outcome = await runProgram([binary, flag], {
-    env: probeEnvironment(binary),
-    // Backends are looked for in the working folder too: only the binary's own may be it.
-    cwd: folder,
+async function ask(
+  { engine, home }: Asking,
+  binary: string,
+  args: readonly string[],
+): Promise<Result<string, ProbeFailure>> {
+  const isPython = engine.python !== undefined;
+  if (isPython) await makeFolder(home);
+  const outcome = await runProgram([binary, ...args], {
+    env: isPython ? pythonEnvironment(binary, home) : probeEnvironment(binary),
+    // Backends and modules are looked for in the working folder too: only the binary's own, or an empty one, may be it.
+    cwd: isPython ? home : dirname(binary),
     timeout: PROBE_TIMEOUT,
   });
   if (outcome.kind === "notStarted") return err({ reason: outcome.message, output: "" });
   const output = `${outcome.stdout}\n${outcome.stderr}`;
   if (outcome.code === 0) return ok(output);
-  return err({ reason: await explain(engine, outcome, flag), output });
+  return err({ reason: await explain(engine, outcome, args.join(" ")), output });
 }
 
-async function explain(engine: Engine, outcome: RunOutcome, flag: string): Promise<string> {
-  if (outcome.timedOut) return `it did not answer ${flag} in time`;
+async function explain(engine: Engine, outcome: RunOutcome, asked: string): Promise<string> {
+  if (outcome.timedOut) return `it did not answer ${asked} in time`;
   const lines = `${outcome.stdout}\n${outcome.stderr}`.split("\n");
   return engine.explainExit(outcome, lines, await machineCpuFlags()).reason;
 }

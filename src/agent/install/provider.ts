@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { EngineSource } from "../../core/desired.ts";
+import type { Millis } from "../../core/ids.ts";
 import type { EngineBuild } from "../../core/node.ts";
 import type { EngineName } from "../../core/profile.ts";
 import type { Progress } from "../../core/replica-state.ts";
@@ -12,9 +13,8 @@ import type { Logger } from "../../platform/logger.ts";
 import type { InstallContext } from "./context.ts";
 import { failed, type InstallFailure } from "./failure.ts";
 import { findBuilds, type FoundBuilds, suitable } from "./find.ts";
-import { install } from "./install.ts";
 import { createProbe } from "./probe.ts";
-import { createSharing } from "./sharing.ts";
+import { createRoom, createTeller, type Room } from "./room.ts";
 
 export interface EngineProviderOptions {
   readonly enginesDir: string;
@@ -30,6 +30,12 @@ export interface EngineProviderOptions {
   readonly logger: Logger;
   /** Undefined: no NVIDIA driver is loaded. */
   readonly gpuDriver: () => Promise<{ readonly version: string } | undefined>;
+  /** The uv that the agent's configuration names. */
+  readonly uv?: string | undefined;
+  /** How long a build that somebody was given is kept although nothing runs from it. Default an hour. */
+  readonly unusedAfter?: Millis;
+  /** Default: every engine that can be run. */
+  readonly engineOf?: (name: string) => Engine | undefined;
   /** Default https://api.github.com. */
   readonly githubApi?: string;
 }
@@ -48,43 +54,25 @@ export interface EngineProvider {
   ): Promise<Result<EngineBuild, InstallFailure>>;
 }
 
-interface Room {
-  readonly context: InstallContext;
-  /** Of the last installation, for the node to show. */
-  readonly refusals: Set<string>;
-}
-
 export function createEngineProvider(options: EngineProviderOptions): EngineProvider {
   const rooms = new Map<EngineName, Room>();
-  const sharing = createSharing<EngineBuild>();
-  const said = new Set<string>();
+  const known = options.engineOf ?? engineOf;
+  const say = createTeller(options.logger);
 
   const roomOf = (name: EngineName): Room | undefined => {
-    const engine = engineOf(name);
+    const engine = known(name);
     if (engine === undefined) return undefined;
-    const room = rooms.get(name) ?? openRoom(engine);
+    const room =
+      rooms.get(name) ?? createRoom((refuse) => contextOf(engine, options, refuse), say, options.unusedAfter);
     rooms.set(name, room);
     return room;
-  };
-
-  const sayOnce = (name: EngineName, reason: string): void => {
-    if (!said.has(reason)) options.logger.warn({ engine: name, reason }, "an engine that cannot be had");
-    said.add(reason);
-  };
-
-  const openRoom = (engine: Engine): Room => {
-    const refusals = new Set<string>();
-    const refuse = (reason: string): void => {
-      refusals.add(reason);
-      sayOnce(engine.name, reason);
-    };
-    return { context: contextOf(engine, options, refuse), refusals };
   };
 
   const look = async ({ context }: Room): Promise<FoundBuilds> => {
     const { configured, pathDirs, optDir } = options;
     const all = await findBuilds(context, { configured: configured[context.engine.name], pathDirs, optDir });
-    for (const reason of all.refusals) sayOnce(context.engine.name, reason);
+    // Without any build they are problems of the node, and said as such.
+    if (all.builds.length > 0) for (const reason of all.refusals) say(context.engine.name, reason);
     return all;
   };
 
@@ -93,42 +81,46 @@ export function createEngineProvider(options: EngineProviderOptions): EngineProv
       const room = roomOf(name);
       if (room === undefined) return { builds: [], refusals: [] };
       const { builds, refusals } = await look(room);
-      return { builds: builds.map(({ build }) => build), refusals: [...refusals, ...room.refusals] };
+      void room.tidy();
+      return { builds: builds.map(({ build }) => build), refusals: [...refusals, ...room.refusals()] };
     },
     async ensure(name, source, request) {
       const room = roomOf(name);
       if (room === undefined) return err(failed("unknown-engine", `the engine ${name} cannot be run here`));
       const all = await look(room);
       const here = suitable(all, source, (await options.gpuDriver()) !== undefined);
-      if (here !== undefined) return ok(here);
+      if (here !== undefined) return ok(room.handOut(here, source));
       // Whoever names a binary wants that one and no other.
       if (options.configured[name] !== undefined) {
         return err(failed("does-not-run", `the configured ${name} cannot be used: ${all.refusals.join("; ")}`));
       }
-      const wanted = source ?? { version: "", source: "github" };
-      const key = [name, wanted.version, wanted.source].join(" ");
-      return await sharing(key, request, async (shared) => {
-        room.refusals.clear();
-        const outcome = await install(room.context, wanted, shared);
-        if (!outcome.ok && outcome.error.kind !== "aborted") room.context.refuse(outcome.error.message);
-        return outcome;
-      });
+      const wanted = source ?? room.unasked;
+      if (wanted === undefined) return err(failed("not-found", notWished(name)));
+      const installed = await room.install(wanted, request);
+      return installed.ok ? ok(room.handOut(installed.value, wanted)) : installed;
     },
   };
 }
 
+const notWished = (name: string): string =>
+  `${name} is not on this node, and server.yaml names no version of it under engines.${name} that could be installed`;
+
+/** In an engine's folder: what its programs write when they are asked what they are. */
+const HOME = "home";
+
 function contextOf(engine: Engine, options: EngineProviderOptions, refuse: InstallContext["refuse"]): InstallContext {
-  const { enginesDir, downloader, clock, logger, env, isRoot, gpuDriver, githubApi } = options;
+  const { enginesDir, downloader, clock, logger, env, isRoot, gpuDriver, githubApi, uv } = options;
   return {
     engine,
     folder: join(enginesDir, engine.name),
     downloader,
-    probe: createProbe(engine, clock),
+    probe: createProbe(engine, clock, join(enginesDir, engine.name, HOME)),
     clock,
     logger,
     refuse,
     env,
     isRoot,
+    uv: { configured: uv },
     githubApi: githubApi ?? "https://api.github.com",
     gpuDriver: async () => (await gpuDriver())?.version,
   };

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { readTextIfThere, removeIfThere, syncFolder, writeFileAtomic } from "../../platform/files.ts";
+import { usersOf } from "../../platform/folder-users.ts";
 import { listNames, makeFolder, moveUnlessTaken } from "../../platform/folders.ts";
 import { findOwner, ownedTag, parseTag, thisProcess } from "../../platform/fetch/owner.ts";
 
@@ -26,19 +27,32 @@ const STAGING = ".staging.";
 
 /** A folder beside those of the builds, named after this process. */
 export async function openStaging(folder: string): Promise<string> {
-  const staging = join(folder, `${STAGING}${ownedTag(await thisProcess())}`);
+  const staging = await stagingPath(folder);
   await makeFolder(staging);
   return staging;
 }
 
-/** Removes what installations left that were killed. Those of processes that may be alive stay. */
+/** A name that is this process's own and that nothing has yet. */
+export const stagingPath = async (folder: string): Promise<string> =>
+  join(folder, `${STAGING}${ownedTag(await thisProcess())}`);
+
+/**
+ * Removes what installations left that were killed. Those of processes that may be alive stay, and those in which a program
+ * still works that a killed process had started: it ends by itself, and the next sweep finds what it left.
+ */
 export async function sweepStaging(folder: string): Promise<void> {
   for (const name of await listNames(folder)) {
     if (!name.startsWith(STAGING)) continue;
     const owner = parseTag(name.slice(STAGING.length));
     const isAbandoned = owner === undefined || owner === "free" || (await findOwner(owner)) === "dead";
-    if (isAbandoned) await removeIfThere(join(folder, name));
+    if (isAbandoned && !(await isWorkedIn(join(folder, name)))) await removeIfThere(join(folder, name));
   }
+}
+
+/** Not knowing is no reason to keep what a dead process left. */
+async function isWorkedIn(folder: string): Promise<boolean> {
+  const users = await usersOf(folder);
+  return users !== "unknown" && users.length > 0;
 }
 
 /**
@@ -60,7 +74,7 @@ export async function commitStaging(staging: string, name: string, marker: Build
 /** Every finished build, the newest version first. */
 export async function listInstalled(folder: string): Promise<readonly InstalledBuild[]> {
   const found = await Promise.all((await listNames(folder)).map((name) => readInstalled(join(folder, name))));
-  return found.flatMap((build) => build ?? []).toSorted((a, b) => versionNumber(b) - versionNumber(a));
+  return found.flatMap((build) => build ?? []).toSorted((a, b) => compareNumbers(b.version, a.version));
 }
 
 async function readInstalled(folder: string): Promise<InstalledBuild | undefined> {
@@ -88,4 +102,9 @@ function parseMarker(text: string): BuildMarker | undefined {
   }
 }
 
-const versionNumber = ({ version }: BuildMarker): number => Number(/\d+/.exec(version)?.[0] ?? 0);
+/** By the numbers in the text, from left to right: b9999 is before b11669, and 0.9.2 before 0.10.0. */
+function compareNumbers(a: string, b: string): number {
+  const [left, right] = [a, b].map((text) => (text.match(/\d+/g) ?? []).map(Number));
+  const places = Array.from({ length: Math.max(left?.length ?? 0, right?.length ?? 0) }, (_, i) => i);
+  return places.map((i) => (left?.[i] ?? 0) - (right?.[i] ?? 0)).find((difference) => difference !== 0) ?? 0;
+}

@@ -5,10 +5,11 @@ import { err, ok, type Result } from "../../core/result.ts";
 import type { Engine, EngineCommand } from "../../engines/engine.ts";
 import { type Clock, pause } from "../../platform/clock.ts";
 import { removeIfThere, writeFileAtomic } from "../../platform/files.ts";
-import { isExecutableFile, makeFolder } from "../../platform/folders.ts";
+import { makeFolder } from "../../platform/folders.ts";
 import { freeLoopbackPort } from "../../platform/free-port.ts";
 import { type NotStarted, type RunOutcome, runProgram } from "../../platform/run.ts";
 import { askEngine } from "../probe.ts";
+import { mortal } from "./mortal.ts";
 import { machineCpuFlags } from "./probe.ts";
 
 export interface Trial {
@@ -27,7 +28,6 @@ const ANSWER_TIMEOUT = millis(60_000);
 const POLL = millis(50);
 /** A free port may be taken by another before the engine has it. */
 const PORT_TRIES = 3;
-const TIMEOUT_PROGRAM = "/usr/bin/timeout";
 
 /**
  * Starts the build as a replica would be, with a tiny model, and has it do a piece of real work. The error is a sentence:
@@ -84,14 +84,10 @@ async function tryOn(trial: Trial, modelPath: string, port: number): Promise<Tri
   }
 }
 
-/** If this process is killed, nobody ends the engine that it was trying: `timeout` does. */
 async function start(command: EngineCommand, trial: Trial, signal: AbortSignal): Promise<RunOutcome | NotStarted> {
-  const hasTimeout = await isExecutableFile(TIMEOUT_PROGRAM);
-  const seconds = String((2 * DEADLINE) / 1000);
-  const argv: EngineCommand["argv"] = hasTimeout
-    ? [TIMEOUT_PROGRAM, "-s", "KILL", seconds, ...command.argv]
-    : command.argv;
-  return await runProgram(argv, { env: command.env, cwd: trial.workDir, timeout: plus(DEADLINE, DEADLINE), signal });
+  const within = plus(DEADLINE, DEADLINE);
+  const argv = await mortal(command.argv, within);
+  return await runProgram(argv, { env: command.env, cwd: trial.workDir, timeout: within, signal });
 }
 
 interface Serving {

@@ -29,8 +29,10 @@ export async function readProjectPage(
 ): Promise<Result<ProjectPage, PageFailure>> {
   const url = URL.parse(`${index.replace(/\/+$/, "")}/${normalisedName(project)}/`);
   if (url === null) return err({ kind: "no-address", message: "pip's configured index is not an address" });
-  const credentials = takeCredentials(url);
-  const headers = { accept: INDEX_ACCEPT, ...credentials };
+  const { headersFor } = credentialsOf(url);
+  url.username = "";
+  url.password = "";
+  const headers = { accept: INDEX_ACCEPT, ...headersFor(url.href) };
   const answer = await downloader.text({ url: url.href, headers, signal });
   if (!answer.ok) return err({ kind: "fetch", failure: answer.error });
   const { status, headers: answered, body, url: base } = answer.value;
@@ -40,17 +42,14 @@ export async function readProjectPage(
   if (files === undefined) {
     return err({ kind: "http", message: `${url.host} answered ${String(status)} and no index page` });
   }
-  return ok({ files, headersFor: (file) => (URL.parse(file)?.origin === url.origin ? credentials : {}) });
+  return ok({ files, headersFor });
 }
 
-/** Takes user and password out of the address, and makes a header of them. */
-function takeCredentials(url: URL): Readonly<Record<string, string>> {
-  const { username, password } = url;
-  url.username = "";
-  url.password = "";
-  if (username === "" && password === "") return {};
+/** What user and password in the address become: a header for its own host and for no other. */
+export function credentialsOf({ username, password, origin }: URL): Pick<ProjectPage, "headersFor"> {
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+  const headers = pair === ":" ? {} : { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+  return { headersFor: (file) => (URL.parse(file)?.origin === origin ? headers : {}) };
 }
 
 /** The indexes that pip would ask on this machine, the main one first. */
