@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { DesiredReplica } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
 import type { GangPart } from "../core/gang-part.ts";
 import { fingerprint } from "../core/fingerprint.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { joinCgroup } from "../platform/cgroup.ts";
+import { writeFileAtomic } from "../platform/files.ts";
 import { lookAtProcess } from "../platform/proc.ts";
 import { spawnDetached } from "../platform/process.ts";
 import { makePrivateFolder } from "../platform/subfolders.ts";
@@ -76,7 +77,7 @@ async function launchOn(place: Place): Promise<Result<Launched, AttemptEnd>> {
   const { order, node } = place;
   const logPath = logPathOf(order.folder);
   await setAsideIfLarge(logPath, LARGE_LOG);
-  const { argv, env } = order.prepared.engine.command(commandOf(place));
+  const { argv, env, files = [] } = order.prepared.engine.command(commandOf(place));
   const hashes = { argv: fingerprint(argv), env: fingerprint(env) };
   const intent = intentOf(place, { hashes, logOffset: await logSize(logPath) });
   await writeLaunchRecord(order.folder, intent);
@@ -88,6 +89,11 @@ async function launchOn(place: Place): Promise<Result<Launched, AttemptEnd>> {
   const marks = { [LAUNCH_MARK]: intent.launchId, [mark.name]: mark.value };
   const cwd = engineFolder(order.folder);
   await makePrivateFolder(cwd);
+  for (const { path, text } of files) {
+    await makePrivateFolder(dirname(path));
+    // A key may be in it.
+    await writeFileAtomic(path, text, 0o600);
+  }
   const statusPath = statusPathOf(order.folder);
   const spawned = await spawnDetached({ argv, env: { ...env, ...marks }, cwd, logPath, statusPath });
   if (!spawned.ok) {
@@ -128,14 +134,18 @@ function intentOf(
   };
 }
 
-function commandOf({ order, listenHost, port }: Place) {
+function commandOf({ order, node, listenHost, port }: Place) {
   const { replica, prepared, folder } = order;
   const { serves, context, gpus, apiKey, args, env, parallel } = replica;
   const { modelPath, files, build } = prepared;
   const cut = parallel === undefined ? {} : { parallel };
   const gang = order.gang === undefined ? {} : { gang: order.gang };
   const own = { serves, context, gpus, apiKey, args, env, ...cut, ...gang };
-  return { ...own, binary: build.path, modelPath, files, host: listenHost, port, workDir: engineFolder(folder) };
+  const nodeOptions = node.engineOptions(prepared.engine.name);
+  return {
+    ...{ ...own, binary: build.path, version: build.version, modelPath, files, nodeOptions },
+    ...{ host: listenHost, port, workDir: engineFolder(folder) },
+  };
 }
 
 /** 0 ticks when it has ended already: then its exit is on its way, and no process ever started at 0 ticks. */

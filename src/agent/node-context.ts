@@ -38,6 +38,8 @@ export interface NodeContext {
   readonly prepare: Prepare;
   /** The adapter of an engine that a record names; undefined when this version knows none of that name. */
   readonly engineOf: (name: string) => Engine | undefined;
+  /** What this node's configuration says of an engine beside its program, by key. */
+  readonly engineOptions: (engine: string) => Readonly<Record<string, string>>;
   readonly ports: PortBook;
   /** Where others reach this node; undefined when nobody can. */
   readonly address: () => string | undefined;

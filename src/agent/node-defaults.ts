@@ -5,7 +5,7 @@ import { LOG_LIMIT } from "./log-limit.ts";
 import type { NodeContext } from "./node-context.ts";
 
 /** What is the same on every node; a test may choose otherwise. */
-export type Defaulted = "cgroupHomes" | "hangPolicy" | "logLimit" | "interfaces" | "fabricPorts";
+export type Defaulted = "cgroupHomes" | "hangPolicy" | "logLimit" | "interfaces" | "fabricPorts" | "engineOptions";
 
 export function nodeDefaults(): Pick<NodeContext, Defaulted> {
   let homes: Promise<readonly string[]> | undefined;
@@ -15,5 +15,6 @@ export function nodeDefaults(): Pick<NodeContext, Defaulted> {
     logLimit: LOG_LIMIT,
     interfaces: listAddresses,
     fabricPorts: () => [],
+    engineOptions: () => ({}),
   };
 }

@@ -67,6 +67,7 @@ export function engineProvider({ config, paths, logger, env }: AgentOptions, dow
   return createEngineProvider({
     enginesDir: paths.enginesDir,
     configured: Object.fromEntries(configured),
+    uv: engines.uv.bin,
     pathDirs: (env["PATH"] ?? "").split(":").filter((folder) => folder !== ""),
     optDir: OPT_DIR,
     isRoot: isRoot(),
@@ -114,6 +115,7 @@ export async function nodeReplicas(options: AgentOptions, wiring: Wiring, suppli
       stopTimeout: supervisor.stop_timeout,
       healthInterval: supervisor.health_interval,
       logLines: supervisor.log_lines,
+      engineOptions: (name) => engineOptions(config.engines, name),
       fabricPorts: (name) => wiring.watch?.current().fabrics.find((fabric) => fabric.name === name)?.ports ?? [],
       gpuHolders: createGpuHolders({ tool: config.discovery.nvidia_smi, env: options.env }),
     },
@@ -121,6 +123,15 @@ export async function nodeReplicas(options: AgentOptions, wiring: Wiring, suppli
   );
   await replicas.adopt();
   return replicas;
+}
+
+/** Programs apart, which the engine's provider knows. */
+function engineOptions(engines: AgentConfig["engines"], name: string): Readonly<Record<string, string>> {
+  const said = Object.entries(engines).find(([engine]) => engine === name)?.[1] ?? {};
+  const options = Object.entries(said).filter(
+    ([key, value]) => key !== "bin" && key !== "python" && value !== undefined,
+  );
+  return Object.fromEntries(options.map(([key, value]) => [key, String(value)]));
 }
 
 export function inventorySources(options: AgentOptions, { provider, weights }: Suppliers): InventorySources {
