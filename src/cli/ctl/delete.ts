@@ -3,7 +3,7 @@ import type { Call, CommandSpec, ObjectKind } from "../command.ts";
 import { confirm, YES } from "../confirm.ts";
 import { OUTPUT_PAGE } from "../options.ts";
 import { bareName, NAMES_OF, unknownName } from "./names.ts";
-import { isDocument, outputOf, printDocument } from "./output.ts";
+import { printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 
 /** What goes with it, in words. */
@@ -51,9 +51,7 @@ async function deleteOne(call: Call, { client }: Session): Promise<number> {
     await confirm(call, `Delete the ${kind} ${name}${await known.consequence(client, name)}?`);
   }
   await client.delete({ kind, name });
-  const output = outputOf(call);
-  if (isDocument(output)) printDocument(call, output, { kind: written(kind), name, outcome: "deleted" });
-  else call.io.stdout.write(`${kind}/${name} deleted\n`);
+  printOutcome(call, { kind: written(kind), name, outcome: "deleted" }, `${kind}/${name} deleted`);
   return 0;
 }
 

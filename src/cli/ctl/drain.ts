@@ -2,10 +2,12 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { parseDuration } from "../../config/duration.ts";
 import { LlmgwError } from "../../core/errors.ts";
 import type { AdminClient } from "../../run/client.ts";
+import { DrainResponseSchema } from "../../wire/gen/llmgw/v1/changing_pb.js";
 import type { Call, CommandSpec } from "../command.ts";
-import { TIMEOUT } from "../options.ts";
+import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
 import { oneLine } from "../render/text.ts";
 import { knownNode } from "./cordon.ts";
+import { isDocument, outputOf, plain, printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 import { waitUntilDone } from "./wait-until.ts";
 import { timeoutOf } from "./wait-ready.ts";
@@ -20,6 +22,7 @@ export const drain: CommandSpec = {
     { flags: "--deadline <duration>", doc: "after so long its replicas go anyway (default: 15m)" },
     { flags: "--wait", doc: "wait until nothing is left on it" },
     TIMEOUT,
+    OUTPUT_PAGE,
   ],
   examples: [
     { line: "llmgw ctl drain gpu-a-01 --wait", doc: "before a reboot" },
@@ -34,15 +37,15 @@ export const drain: CommandSpec = {
 
 async function drainOne(call: Call, session: Session, withinSeconds: number): Promise<number> {
   const node = await knownNode(session, call.args[0] ?? "");
-  const { deadline, sentences } = await session.client.drain({ node, withinSeconds });
-  for (const sentence of sentences) call.io.stderr.write(`${oneLine(sentence)}\n`);
-  if (call.flags.given("wait")) {
-    await waitUntilDone(call, () => leftOn(session.client, node));
-    call.io.stdout.write(`node/${node} drained\n`);
-    return 0;
-  }
-  const until = deadline === undefined ? "" : ` until ${timestampDate(deadline).toISOString()}`;
-  call.io.stdout.write(`node/${node} draining${until}\n`);
+  const drained = await session.client.drain({ node, withinSeconds });
+  const { deadline, sentences } = drained;
+  const at = deadline === undefined ? undefined : timestampDate(deadline).toISOString();
+  if (!isDocument(outputOf(call))) for (const sentence of sentences) call.io.stderr.write(`${oneLine(sentence)}\n`);
+  const isAwaited = call.flags.given("wait");
+  if (isAwaited) await waitUntilDone(call, () => leftOn(session.client, node));
+  const line = isAwaited ? "drained" : `draining${at === undefined ? "" : ` until ${at}`}`;
+  const told = plain(DrainResponseSchema, drained) as object;
+  printOutcome(call, { node, ...told, drained: isAwaited }, `node/${node} ${line}`);
   return 0;
 }
 

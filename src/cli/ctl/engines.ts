@@ -1,4 +1,8 @@
-import { InstalledEngineSchema, ListEnginesResponseSchema } from "../../wire/gen/llmgw/v1/operating_pb.js";
+import {
+  type InstalledEngine,
+  InstalledEngineSchema,
+  ListEnginesResponseSchema,
+} from "../../wire/gen/llmgw/v1/operating_pb.js";
 import type { CommandSpec } from "../command.ts";
 import { NODE_FILTER, OUTPUT, WATCH } from "../options.ts";
 import { engineColumns } from "../render/holding-columns.ts";
@@ -23,8 +27,14 @@ export const engines: CommandSpec = {
         ask: (it, signal) => it.listEngines({ node }, { signal }),
         rows: (answer) => answer.engines,
         columns: engineColumns,
-        name: ({ node: id, build }) => `engine/${id}/${build?.name ?? ""}@${build?.version ?? ""}`,
+        name: nameOf,
         empty: "No node has an engine yet: the first replica on a node installs one.",
       });
     }),
 };
+
+/** One that was not installed by llmgw may have the version of one that was. */
+function nameOf({ node, build }: InstalledEngine): string {
+  const { name = "", version = "", origin = "installed" } = build ?? {};
+  return `engine/${node}/${name}@${version}${origin === "installed" ? "" : `/${origin}`}`;
+}

@@ -1,8 +1,9 @@
 import type { AdminClient } from "../../run/client.ts";
 import type { RestartResponse } from "../../wire/gen/llmgw/v1/changing_pb.js";
 import type { Call, CommandSpec } from "../command.ts";
-import { TIMEOUT } from "../options.ts";
+import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
 import { bareName } from "./names.ts";
+import { printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
 import { waitUntilDone } from "./wait-until.ts";
@@ -13,7 +14,7 @@ export const restart: CommandSpec = {
   details:
     "One after another, by the profile's rollout rules: a new one is ready before an old one goes, and what the old one was working on is finished first.",
   arguments: [{ form: "<name>", doc: "a profile or a replica", completes: ["profile", "replica"] }],
-  options: [{ flags: "--wait", doc: "wait until all of them are replaced" }, TIMEOUT],
+  options: [{ flags: "--wait", doc: "wait until all of them are replaced" }, TIMEOUT, OUTPUT_PAGE],
   examples: [
     { line: "llmgw ctl restart qwen3-32b --wait", doc: "all replicas of a profile" },
     { line: "llmgw ctl restart qwen3-32b-7f3a", doc: "one replica" },
@@ -33,7 +34,11 @@ async function restartOne(call: Call, { client }: Session): Promise<number> {
   }
   const replicas = ordered.replicas.length === 1 ? "1 replica" : `${String(ordered.replicas.length)} replicas`;
   const done = call.flags.given("wait") ? "restarted" : "to be restarted";
-  call.io.stdout.write(`profile/${ordered.profile} ${replicas} ${done}\n`);
+  printOutcome(
+    call,
+    { profile: ordered.profile, replicas: ordered.replicas },
+    `profile/${ordered.profile} ${replicas} ${done}`,
+  );
   return 0;
 }
 

@@ -6,7 +6,7 @@ import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
 import { rolloutPage } from "../render/rollout-page.ts";
 import { lookingNow } from "./listing.ts";
 import { bareName, NAMES_OF, unknownName } from "./names.ts";
-import { isDocument, outputOf, plain, printDocument } from "./output.ts";
+import { isDocument, outputOf, plain, printDocument, printOutcome } from "./output.ts";
 import { withSession } from "./session.ts";
 import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
 import { waitUntilDone } from "./wait-until.ts";
@@ -42,6 +42,7 @@ const undo: CommandSpec = {
     { flags: "--to <revision>", doc: "the number that `rollout status` shows" },
     { flags: "--wait", doc: "wait until its replicas are ready" },
     TIMEOUT,
+    OUTPUT_PAGE,
   ],
   examples: [
     { line: "llmgw ctl rollout undo qwen3-32b --wait", doc: "back to the one before" },
@@ -54,7 +55,7 @@ const undo: CommandSpec = {
       const profile = await knownProfile(client, call);
       const { revision } = await client.undoRollout({ profile, revision: wanted });
       if (call.flags.given("wait")) await waitUntilReady(call, client, profile);
-      call.io.stdout.write(`profile/${profile} is what it was as revision ${String(revision)}\n`);
+      printOutcome(call, { profile, revision }, `profile/${profile} is what it was as revision ${String(revision)}`);
       return 0;
     });
   },

@@ -1,7 +1,8 @@
 import { LlmgwError } from "../../core/errors.ts";
 import type { Call, CommandSpec } from "../command.ts";
-import { TIMEOUT } from "../options.ts";
+import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
 import { bareName, NAMES_OF, unknownName } from "./names.ts";
+import { printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
 
@@ -13,7 +14,7 @@ export const scale: CommandSpec = {
     { form: "<profile>", doc: "its name", completes: ["profile"] },
     { form: "<n>", doc: "how many replicas; 0 stops all of them" },
   ],
-  options: [{ flags: "--wait", doc: "wait until so many are ready" }, TIMEOUT],
+  options: [{ flags: "--wait", doc: "wait until so many are ready" }, TIMEOUT, OUTPUT_PAGE],
   examples: [{ line: "llmgw ctl scale qwen3-32b 4 --wait", doc: "four replicas, and wait for them" }],
   run: async (call) => {
     const replicas = countOf(call.args[1] ?? "");
@@ -28,7 +29,8 @@ async function scaleOne(call: Call, { client }: Session, replicas: number): Prom
   if (!known.includes(profile)) throw unknownName("profile", profile, known);
   const { before } = await client.scale({ profile, replicas });
   if (call.flags.given("wait")) await waitUntilReady(call, client, profile);
-  call.io.stdout.write(`profile/${profile} scaled from ${String(before)} to ${String(replicas)}\n`);
+  const line = `profile/${profile} scaled from ${String(before)} to ${String(replicas)}`;
+  printOutcome(call, { profile, before, replicas }, line);
   return 0;
 }
 

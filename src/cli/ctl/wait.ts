@@ -7,7 +7,7 @@ import type { AdminClient } from "../../run/client.ts";
 import type { Call, CommandSpec, ObjectKind } from "../command.ts";
 import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
 import { NAMES_OF, unknownName } from "./names.ts";
-import { isDocument, outputOf, printDocument } from "./output.ts";
+import { printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
 
@@ -97,9 +97,7 @@ async function waitFor(call: Call, { client }: Session, awaited: Awaited): Promi
   }
   if (kind === "profile" && condition === "ready") await waitUntilReady(call, client, name);
   else await waitUntil(call, client, awaited);
-  const output = outputOf(call);
-  if (isDocument(output)) printDocument(call, output, { kind, name, condition, met: true });
-  else call.io.stdout.write(`${kind}/${name} ${condition}\n`);
+  printOutcome(call, { kind, name, condition, met: true }, `${kind}/${name} ${condition}`);
   return 0;
 }
 

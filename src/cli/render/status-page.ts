@@ -1,7 +1,7 @@
 import type { GetStatusResponse, Model } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { ageOf, type Looking, modelColumns, stateColour, WAITS } from "./columns.ts";
 import { table } from "./table.ts";
-import { cut, oneLine } from "./text.ts";
+import { cutColoured, oneLine } from "./text.ts";
 
 interface StatusView {
   readonly status: GetStatusResponse;
@@ -16,8 +16,8 @@ const MODELS_SHOWN = 12;
 export function statusPage(view: StatusView, looking: Looking): string {
   const { status, server } = view;
   const { colours, now, width } = looking;
-  const fit = (line: string): string => (width === undefined ? line : cut(line, width));
-  const attention = status.attention.map((sentence) => colours.yellow(fit(`! ${oneLine(sentence)}`)));
+  const fit = (line: string): string => (width === undefined ? line : cutColoured(line, width));
+  const attention = status.attention.map((sentence) => colours.yellow(`! ${oneLine(sentence)}`));
   const head =
     attention.length > 0 ? [colours.bold("Needs attention"), ...attention] : [colours.green(allWell(status))];
   const facts: readonly (readonly [string, string])[] = [
@@ -29,7 +29,7 @@ export function statusPage(view: StatusView, looking: Looking): string {
     ["Server", `${server}, llmgw ${status.serverVersion}, up ${ageOf(status.startedAt, now)}`],
   ];
   const lines = [...head, "", ...facts.map(([label, text]) => `${label.padEnd(10)}${text}`)];
-  return `${lines.join("\n")}\n${modelsPart(view.models, looking)}`;
+  return `${lines.map(fit).join("\n")}\n${modelsPart(view.models, looking)}`;
 }
 
 const allWell = (status: GetStatusResponse): string =>

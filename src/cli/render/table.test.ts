@@ -1,7 +1,7 @@
 import pc from "picocolors";
 import { expect, test } from "vitest";
 import { type Column, table } from "./table.ts";
-import { cut, displayWidth, oneLine } from "./text.ts";
+import { cut, cutColoured, displayWidth, oneLine, withoutColours } from "./text.ts";
 
 interface Row {
   readonly name: string;
@@ -55,4 +55,12 @@ test.each([
 
 test("an engine's escape sequences cannot drive the terminal", () => {
   expect(oneLine("bad\u001b[2J\u0007thing\r\nnext")).toBe("bad [2J thing next");
+});
+
+test.each([0, 1, 4, 6, 9, 10, 11, 40])("a coloured text is cut to %i columns of what is read", (width) => {
+  const { red, bold } = pc.createColors(true);
+  const text = `${bold("ab")} ${red("cdef")} 日本`;
+  const shown = cutColoured(text, width);
+  expect(withoutColours(shown)).toBe(cut(withoutColours(text), width));
+  expect(shown.match(/\u001b\[/g)).toHaveLength(4);
 });

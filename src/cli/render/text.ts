@@ -49,3 +49,22 @@ export function folded(text: string, width: number): readonly string[] {
   }
   return lines;
 }
+
+/** As {@link cut}, of a text with colours: what counts is what is read, and every colour that was begun ends. */
+export function cutColoured(text: string, width: number): string {
+  const read = withoutColours(text);
+  if (displayWidth(read) <= width) return text;
+  const kept = cut(read, width);
+  // All but the … is the beginning of what was read.
+  let left = Math.max(0, kept.length - 1);
+  let mark = kept.slice(-1);
+  const colours = text.match(COLOUR) ?? [];
+  const shown = text.split(COLOUR).map((part, at) => {
+    const here = part.slice(0, left);
+    left -= here.length;
+    const end = left === 0 && part.length > here.length ? mark : "";
+    if (end !== "") mark = "";
+    return `${here}${end}${colours[at] ?? ""}`;
+  });
+  return shown.join("");
+}

@@ -3,7 +3,7 @@ import { RevokeKeyResponseSchema } from "../../../wire/gen/llmgw/v1/admin_pb.js"
 import type { CommandSpec } from "../../command.ts";
 import { OUTPUT_PAGE } from "../../options.ts";
 import { bareName } from "../names.ts";
-import { isDocument, outputOf, plain, printDocument } from "../output.ts";
+import { plain, printOutcome } from "../output.ts";
 import { withSession } from "../session.ts";
 
 export const revoke: CommandSpec = {
@@ -19,9 +19,7 @@ export const revoke: CommandSpec = {
   run: (call) =>
     withSession(call, async ({ client }) => {
       const revoked = await client.revokeKey({ key: nameable(call.args[0] ?? "") });
-      const output = outputOf(call);
-      if (isDocument(output)) printDocument(call, output, plain(RevokeKeyResponseSchema, revoked));
-      else call.io.stdout.write(`key/${revoked.key?.name ?? ""} revoked\n`);
+      printOutcome(call, plain(RevokeKeyResponseSchema, revoked), `key/${revoked.key?.name ?? ""} revoked`);
       return 0;
     }),
 };
