@@ -1,4 +1,4 @@
-import type { Millis } from "../core/ids.ts";
+import { type Millis, millis } from "../core/ids.ts";
 import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,6 +10,8 @@ import { ControlLoop, type LoopOptions } from "./loop.ts";
 import { Agents } from "./sessions/agents.ts";
 import { Routers } from "./sessions/routers.ts";
 import type { Support } from "./support.ts";
+import { ShareDesk } from "./usage/share-desk.ts";
+import { UsageDesk } from "./usage/usage-desk.ts";
 
 export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"> {
   readonly store: Store;
@@ -26,6 +28,8 @@ export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"
   readonly routerUrl: () => string;
   /** Asks a model's source what it is, without fetching it. Bounded by the signal; what cannot be found out is said so. */
   readonly lookAtModel: LookAtModel;
+  /** How long usage is kept; left out: about a year. */
+  readonly usageRetain?: Millis;
   /** Left out: there is no process around it that could be looked after. */
   readonly support?: Support;
 }
@@ -37,11 +41,15 @@ export interface ControlPlane extends ControlPlaneOptions {
   readonly loop: ControlLoop;
   readonly agents: Agents;
   readonly routers: Routers;
+  readonly usage: UsageDesk;
+  /** Resolves when everything that routers have said is in the store. For the end, when no router is connected any more. */
+  settled(): Promise<void>;
   readonly startedAt: Millis;
 }
 
 /** Two a second: only a server that published more tables than that on average could be overtaken by its successor. */
 const REVISIONS_PER_MS = 2 / 1000;
+const USUALLY_RETAINED: Millis = millis(400 * 86_400_000);
 
 /** Loads the store and takes the first turn. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
@@ -52,8 +60,25 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const later: { loop: ControlLoop | undefined } = { loop: undefined };
   const { unreachableAfter } = policy.liveness;
   const agents = new Agents({ clock, silentAfter: unreachableAfter, wake: () => later.loop?.wake() });
-  const routers = new Routers({ clock, table, goneAfter: unreachableAfter, wake: () => later.loop?.wakeForRouters() });
+  const usage = await UsageDesk.start({
+    store: store.usage,
+    clock,
+    logger,
+    retain: options.usageRetain ?? USUALLY_RETAINED,
+  });
+  const shares = await ShareDesk.start({ store: store.usage, clock, logger });
+  const routers = new Routers({
+    clock,
+    table,
+    goneAfter: unreachableAfter,
+    wake: () => later.loop?.wakeForRouters(),
+    parts: [usage, shares],
+  });
   const loop = await ControlLoop.start({ store, policy, clock, logger, agents, routers, table, mint });
   later.loop = loop;
-  return { ...options, loop, agents, routers, startedAt };
+  const settled = async (): Promise<void> => {
+    await usage.settled();
+    await shares.settled();
+  };
+  return { ...options, loop, agents, routers, usage, settled, startedAt };
 }

@@ -1,13 +1,12 @@
-import { randomUUID } from "node:crypto";
 import type { Transport } from "@connectrpc/connect";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { RouterAuth } from "../router/keys/gate.ts";
-import { KeyBook } from "../router/keys/key-book.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "../router/limits.ts";
 import type { RoutingPolicyName } from "../routing/policies.ts";
 import { RouterServer } from "../router/server.ts";
 import { TableClient } from "../router/table.ts";
+import { openRouterBooks } from "./router-books.ts";
 
 export interface RouterOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -24,6 +23,8 @@ export interface RouterOptions {
   readonly policy?: RoutingPolicyName;
   /** Whether streams are made to count their tokens where the client did not ask; on by default. */
   readonly asksUsage?: boolean;
+  /** Where usage is kept until the control plane has it. Left out: what is not sent yet is lost with the process. */
+  readonly stateDir?: string;
   readonly clock?: Clock;
 }
 
@@ -40,6 +41,7 @@ export interface RunningRouter {
 export async function startRouter(options: RouterOptions): Promise<RunningRouter> {
   const { listen, transport, logger, clock = systemClock } = options;
   const random = Math.random;
+  const books = await openRouterBooks({ stateDir: options.stateDir, clock, logger });
   const server = new RouterServer({
     clock,
     random,
@@ -50,15 +52,20 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     cors: options.cors ?? [],
     auth: options.auth ?? "none",
     tls: options.tls,
-    usage: { add: () => undefined },
-    keys: new KeyBook(),
+    usage: books.journal,
+    keys: books.keys,
   });
-  const port = await server.listen(listen.host, listen.port);
+  const port = await server.listen(listen.host, listen.port).catch(async (error: unknown) => {
+    await books.close();
+    throw error;
+  });
   const table = new TableClient({
     transport,
     holder: server.fleet,
-    keys: server.keys,
-    routerId: randomUUID(),
+    keys: books.keys,
+    routerId: books.instance,
+    ended: books.ended,
+    parts: books.parts,
     clock,
     random,
     logger,
@@ -72,7 +79,9 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     metrics: () => server.metrics.text(),
     async stop() {
       await server.stop();
+      await books.drain();
       await table.stop();
+      await books.close();
     },
   };
 }

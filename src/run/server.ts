@@ -90,8 +90,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     adminToken: token,
     routerUrl: () => routerUrl(config, late.router),
     lookAtModel: model.look,
+    usageRetain: config.usage.retain,
     support: { configuration: renderServerConfig(config), metrics, copyStore: () => copyOfStore(config, dataDir) },
   });
+  started.defer(() => plane.settled());
   started.defer(() => plane.loop.stop());
   late.registry = controlMetrics(() => plane.loop.snapshot);
   const listening = await openPort(options, { plane, tls, metrics });
@@ -201,7 +203,7 @@ async function openPort(
 }
 
 async function openRouter(
-  { config, logger, clock }: ServerOptions,
+  { config, dataDir, logger, clock }: ServerOptions,
   transport: Transport,
 ): Promise<RunningRouter | undefined> {
   const { listen: address, tls, auth, policy, queue, count_streams: asksUsage } = config.router;
@@ -215,6 +217,7 @@ async function openRouter(
       auth,
       policy,
       asksUsage,
+      stateDir: join(dataDir, "router"),
       limits: { queueLength: queue.length, queueWait: queue.wait, headroom: queue.headroom },
       ...material,
       ...(clock === undefined ? {} : { clock }),

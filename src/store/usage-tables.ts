@@ -104,8 +104,13 @@ export class UsageTables implements UsageStore {
       .execute();
   }
 
-  async routers(): Promise<readonly string[]> {
-    const rows = await this.#db.selectFrom("usage_sources").select("instance").where("ended", "=", 0).execute();
+  async routers(since: Millis): Promise<readonly string[]> {
+    const rows = await this.#db
+      .selectFrom("usage_sources")
+      .select("instance")
+      .where("ended", "=", 0)
+      .where("heard_at", ">=", since)
+      .execute();
     return rows.map(({ instance }) => instance);
   }
 

@@ -57,8 +57,8 @@ export interface UsageStore {
   requests(requestId: string): Promise<readonly KeptRequest[]>;
   /** A router process is here, or is proven to have ended. */
   noteRouter(instance: string, state: "here" | "ended", now: Millis): Promise<void>;
-  /** Router processes that were here and are not proven to have ended. */
-  routers(): Promise<readonly string[]>;
+  /** Router processes that were here at this moment or later and are not proven to have ended. */
+  routers(since: Millis): Promise<readonly string[]>;
   /** Drops days before this one, and what else has become too old or too much. */
   prune(beforeDay: number, now: Millis): Promise<void>;
 }

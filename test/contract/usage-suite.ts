@@ -162,7 +162,8 @@ export function usageSuite(name: string, open: () => Promise<Store>): void {
         await usage.noteRouter("b", "here", NOW);
         await usage.add({ instance: "b", records: [record(4)] }, NOW);
         await usage.noteRouter("b", "ended", NOW);
-        expect(await usage.routers()).toEqual(["a"]);
+        expect(await usage.routers(NOW)).toEqual(["a"]);
+        expect(await usage.routers(millis(NOW + 1))).toEqual([]);
         expect((await usage.add({ instance: "b", records: [record(4)] }, NOW)).through).toBe(4);
         expect(await usage.sums(ALL)).toMatchObject([{ requests: 1 }]);
       }));

@@ -19,7 +19,9 @@ import { remove } from "./delete.ts";
 import { drain } from "./drain.ts";
 import { explainPlace } from "./explain.ts";
 import { exportAll } from "./export.ts";
+import { getRequest } from "./get-request.ts";
 import { getStatus } from "./get-status.ts";
+import { getUsage } from "./get-usage.ts";
 import { getAuthorities, join } from "./join.ts";
 import { listEngines } from "./list-engines.ts";
 import { listEvents } from "./list-events.ts";
@@ -69,6 +71,8 @@ export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
       createKey: (request, context) => makeKey(plane, request, context),
       listKeys: (request) => listKeys(plane, request),
       revokeKey: (request, context) => endKey(plane, request, context),
+      getUsage: (request) => getUsage(plane, request),
+      getRequest: (request) => getRequest(plane, request),
       createToken: (request, context) => makeToken(plane, request, context),
       listTokens: (request) => listTokens(plane, request),
       revokeToken: (request, context) => endToken(plane, request, context),

@@ -7,6 +7,7 @@ import type { RouteTable } from "../../core/route.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { RouterReport } from "../../reconcile/drain.ts";
 import {
+  type RouterHello,
   type RouterReport as WireRouterReport,
   type RouterSessionRequest,
   type RouterSessionResponse,
@@ -17,8 +18,10 @@ import { keySetToWire } from "../../wire/keys.ts";
 import { routeTableToWire } from "../../wire/routes.ts";
 import { keySetOf } from "../keys/key-set.ts";
 import { Outbox } from "../outbox.ts";
+import type { RouterLine, RouterPart } from "./router-part.ts";
 
 interface Entry {
+  readonly line: RouterLine;
   outbox: Outbox<RouterSessionResponse> | undefined;
   /** Of the first table on this connection: reports of an older one are about another server's numbers. */
   firstSent: number;
@@ -37,6 +40,7 @@ export class Routers {
   readonly #wake: () => void;
   /** A router whose stream broke goes on with the last table: it counts as there for so long. */
   readonly #goneAfter: Millis;
+  readonly #parts: readonly RouterPart[];
   #table: RouteTable;
   #keys: KeySet;
   /** What `#keys` was made from. */
@@ -47,10 +51,12 @@ export class Routers {
     readonly wake: () => void;
     readonly goneAfter: Millis;
     readonly table: RouteTable;
+    readonly parts?: readonly RouterPart[];
   }) {
     this.#clock = options.clock;
     this.#wake = options.wake;
     this.#goneAfter = options.goneAfter;
+    this.#parts = options.parts ?? [];
     this.#table = options.table;
     this.#keys = keySetOf(options.table.revision, []);
   }
@@ -66,6 +72,7 @@ export class Routers {
     this.#stored = stored;
     this.#keys = keySetOf(this.#keys.revision + 1, stored);
     for (const { outbox } of this.#entries.values()) outbox?.replace("keys", keysMessage(this.#keys));
+    for (const part of this.#parts) part.keysChanged(stored);
   }
 
   reports(): readonly RouterReport[] {
@@ -104,9 +111,10 @@ export class Routers {
     try {
       for await (const { body } of requests) {
         if (outbox.hasEnded) return;
-        if (body.case === "hello") entry = this.#open(body.value.routerId, outbox);
+        if (body.case === "hello") entry = this.#open(body.value, outbox);
         else if (entry === undefined) throw new ConnectError("the first message must be hello", Code.InvalidArgument);
         else if (body.case === "report") this.#report(entry, body.value);
+        else for (const part of this.#parts) part.heard(entry.line, body);
       }
       outbox.end();
     } catch (error) {
@@ -114,11 +122,13 @@ export class Routers {
     }
   }
 
-  #open(id: string, outbox: Outbox<RouterSessionResponse>): Entry {
+  #open(hello: RouterHello, outbox: Outbox<RouterSessionResponse>): Entry {
+    const { routerId: id } = hello;
     if (id === "") throw new ConnectError("hello without a router id", Code.InvalidArgument);
     const before = this.#entries.get(id);
     before?.outbox?.end(new ConnectError("the same router has opened a newer connection", Code.Aborted));
     const entry: Entry = {
+      line: lineOf(id, outbox),
       outbox,
       firstSent: this.#table.revision,
       tableRevision: NO_TABLE,
@@ -126,6 +136,8 @@ export class Routers {
       lastHeard: this.#clock.monotonic(),
     };
     this.#entries.set(id, entry);
+    if (before?.outbox !== undefined) this.#lineClosed(before.line);
+    for (const part of this.#parts) part.opened(entry.line, hello);
     // First the keys: a router that has routes is asked at once.
     outbox.replace("keys", keysMessage(this.#keys));
     outbox.replace("table", tableMessage(this.#table));
@@ -146,10 +158,25 @@ export class Routers {
       if (entry.outbox !== outbox) continue;
       entry.outbox = undefined;
       entry.lastHeard = this.#clock.monotonic();
+      this.#lineClosed(entry.line);
       this.#wake();
     }
   }
+
+  #lineClosed(line: RouterLine): void {
+    for (const part of this.#parts) part.closed(line);
+  }
 }
+
+const lineOf = (id: string, outbox: Outbox<RouterSessionResponse>): RouterLine => ({
+  id,
+  say: (body) => {
+    outbox.push(create(RouterSessionResponseSchema, { body }));
+  },
+  fail: (reason) => {
+    outbox.end(new ConnectError(reason, Code.Unavailable));
+  },
+});
 
 const tableMessage = (table: RouteTable): RouterSessionResponse =>
   create(RouterSessionResponseSchema, { body: { case: "table", value: routeTableToWire(table) } });

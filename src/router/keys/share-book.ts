@@ -28,7 +28,9 @@ export class ShareBook implements SessionPart {
   #revision = 0;
   #isFirst = true;
   #isFirstShare = true;
-  #isLeaving = false;
+  /** Called when it is said that the router leaves. */
+  #leaving: (() => void) | undefined;
+  #hasLeft = false;
   #hasNews = false;
   #isUrgent = false;
   #toldAt = millis(Number.NEGATIVE_INFINITY);
@@ -45,11 +47,19 @@ export class ShareBook implements SessionPart {
     };
   }
 
-  /** The router stops: its shares are free from now on. */
-  leave(): void {
-    this.#isLeaving = true;
-    this.#isUrgent = true;
-    this.#wake?.();
+  /** The router stops: its shares are free from now on. Resolves when that is said, or nobody hears it, or after the time. */
+  leave(time: Millis): Promise<void> {
+    if (this.#wake === undefined) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const cancel = this.#clock.after(time, () => {
+      resolve(undefined);
+    });
+    this.#leaving = () => {
+      cancel();
+      resolve(undefined);
+    };
+    this.#wake();
+    return promise;
   }
 
   #demand(caller: Caller, isShort: boolean): void {
@@ -83,10 +93,21 @@ export class ShareBook implements SessionPart {
   next(): Said | undefined {
     const now = this.#clock.monotonic();
     const since = now - this.#toldAt;
+    if (this.#leaving !== undefined) return this.#sayGoodbye(this.#leaving);
     if (this.#isFirst) return this.#say(this.#everything(), now);
     if (this.#isUrgent && since >= TELL_URGENTLY_EVERY) return this.#say(this.#news(), now);
     const isDue = this.#hasNews || (this.#active.size > 0 && since >= TELL_EVERY) || since >= TELL_LIFE_EVERY;
     return isDue ? this.#say(this.#news(), now) : undefined;
+  }
+
+  #sayGoodbye(said: () => void): Said | undefined {
+    // Whoever asks again has taken the last word.
+    if (this.#hasLeft) {
+      said();
+      return undefined;
+    }
+    this.#hasLeft = true;
+    return { case: "demand", value: demandToWire({ revision: this.#revision, keys: [], leaving: true }) };
   }
 
   #say(keys: readonly KeyDemand[], now: Millis): Said {
@@ -94,7 +115,7 @@ export class ShareBook implements SessionPart {
     this.#isUrgent = false;
     this.#hasNews = false;
     this.#toldAt = now;
-    return { case: "demand", value: demandToWire({ revision: this.#revision, keys, leaving: this.#isLeaving }) };
+    return { case: "demand", value: demandToWire({ revision: this.#revision, keys, leaving: false }) };
   }
 
   /** To a control plane that may have forgotten everything. */
@@ -153,6 +174,7 @@ export class ShareBook implements SessionPart {
 
   closed(): void {
     this.#wake = undefined;
+    this.#leaving?.();
     this.#cancelUrgent?.();
     this.#cancelUrgent = undefined;
     this.#book.division.disconnected();
