@@ -23,6 +23,7 @@ export interface DraftDocument {
 export const profileRules = (profile: LooseProfile): readonly Violation[] => [
   ...servesOnce(profile),
   ...gpusAddUp(profile),
+  ...ranksHaveGpus(profile),
   ...rangeIsOne(profile),
   ...changeCanProceed(profile),
 ];
@@ -41,6 +42,16 @@ function gpusAddUp({ resources, parallel }: LooseProfile): readonly Violation[] 
   const sum = `tensor × pipeline (${String(tensor)} × ${String(pipeline)} = ${String(ways)})`;
   const message = `parallel does not fit resources: ${sum} must equal gpus × nodes (${String(gpus)} × ${String(nodes)} = ${String(all)})`;
   return [{ path: ["parallel"], message, hint: "leave parallel out to have it filled in" }];
+}
+
+/** Ranks meet over what connects their GPUs. */
+function ranksHaveGpus({ resources, parallel }: LooseProfile): readonly Violation[] {
+  const nodes = resources?.nodes;
+  if (nodes === undefined || nodes === 1 || parallel === undefined) return [];
+  const { gpus = 0 } = split({ resources: { nodes, gpus: resources?.gpus }, parallel });
+  if (gpus > 0) return [];
+  const message = `a replica over ${String(nodes)} nodes needs GPUs on each of them`;
+  return [{ path: ["resources"], message, hint: "set resources.gpus, or parallel" }];
 }
 
 function rangeIsOne({ replicas }: LooseProfile): readonly Violation[] {

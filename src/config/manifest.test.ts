@@ -192,6 +192,12 @@ describe("what is refused in a profile", () => {
     ],
     ["resources: {gpus: 3}\nparallel: {pipeline: 2}", "must equal gpus × nodes (3 × 1 = 3)"],
     ["resources: {nodes: 2}\nparallel: {tensor: 3}", "must equal gpus × nodes"],
+    [
+      "resources: {nodes: 2, gpus: 4}\nparallel: {tensor: 4}",
+      "tensor × pipeline (4 × 1 = 4) must equal gpus × nodes (4 × 2 = 8)",
+    ],
+    ["resources: {nodes: 2}", "a replica over 2 nodes needs GPUs on each of them"],
+    ["resources: {nodes: 2, gpus: 0}", "a replica over 2 nodes needs GPUs on each of them"],
     ["resources: {gpu_memory: 80}", "did you mean 80GiB or 80B?"],
     ["resources: {memory: 0B}", "resources.memory must be more than nothing"],
     ["env: {2FAST: x}", 'the key "2FAST" in env must be the name of an environment variable'],
@@ -231,12 +237,12 @@ describe("what this version does not carry out", () => {
   test.each([
     ["", []],
     ["replicas: {max: 2}", ["replicas as a range"]],
-    ["resources: {nodes: 2}", ["over several nodes"]],
-    ["engine: vllm", ["the engine vllm"]],
-    ["engine: sglang", ["the engine sglang"]],
+    ["resources: {nodes: 2, gpus: 1}\nengine: llama.cpp", ["llama.cpp runs a replica on one node only"]],
+    ["engine: vllm", []],
+    ["engine: sglang", []],
     ["engine: llama.cpp", []],
     ["adapters: {a: 'hf:a/b'}", ["adapters"]],
-    ["adapters: {a: 'hf:a/b'}\nengine: vllm", ["the engine vllm", "adapters"]],
+    ["adapters: {a: 'hf:a/b'}\nreplicas: {max: 2}", ["replicas as a range", "adapters"]],
   ])("%s", (lines, want) => {
     const [object] = objects(`${LEAST}${lines}\n`);
     if (object === undefined) throw new Error("no object");

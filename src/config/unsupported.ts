@@ -1,5 +1,4 @@
 import type { Profile } from "../core/profile.ts";
-import { engineOf, ENGINES } from "../engines/list.ts";
 import type { ManifestObject } from "./manifest.ts";
 
 /** Why this version cannot run what the object asks for, in sentences without their full stops. Empty: it can. */
@@ -13,8 +12,6 @@ export function unsupported(object: ManifestObject): readonly string[] {
   }
 }
 
-const RUNNABLE = ["auto", ...ENGINES.map((engine) => engine.name)].join(" or ");
-
 interface Rule {
   readonly holds: (profile: Profile) => boolean;
   readonly why: (profile: Profile) => string;
@@ -26,13 +23,12 @@ const RULES: readonly Rule[] = [
     why: ({ name }) => `${name}: replicas as a range is not carried out by this version; write a number`,
   },
   {
-    holds: ({ resources }) => resources.nodes > 1,
-    why: ({ name }) =>
-      `${name}: a replica over several nodes is not carried out by this version; set resources.nodes to 1`,
-  },
-  {
-    holds: ({ engine }) => engine !== "auto" && engineOf(engine) === undefined,
-    why: ({ name, engine }) => `${name}: the engine ${engine} is not run by this version; set engine to ${RUNNABLE}`,
+    holds: ({ resources, engine }) =>
+      resources.nodes > 1 && (engine === "auto" ? SPANNING.length === 0 : engineOf(engine)?.spansNodes !== true),
+    why: ({ name, engine }) => {
+      const others = SPANNING.length === 0 ? "" : `set engine to ${SPANNING.join(" or ")}, or `;
+      return `${name}: ${engine} runs a replica on one node only; ${others}set resources.nodes to 1`;
+    },
   },
   {
     holds: ({ adapters }) => Object.keys(adapters).length > 0,
