@@ -4,6 +4,7 @@ import { dieWithLauncher } from "./launcher.ts";
 import { buildProgram, ParserExit } from "./program.ts";
 import { LlmgwError } from "../core/errors.ts";
 import { loadRoot } from "./root.ts";
+import { unknownWord } from "./unknown-word.ts";
 import { endQuietlyWithoutReader } from "./without-reader.ts";
 
 /** Runs the command line, without the program's own name, and resolves with the exit code. */
@@ -17,10 +18,13 @@ export async function main(argv: readonly string[]): Promise<number> {
 /** The program in a process that is not its own: nothing of the process is touched but what `io` names. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   let code = 0;
-  const program = buildProgram(await loadRoot(argv), io, (ended) => {
+  const root = await loadRoot(argv);
+  const program = buildProgram(root, io, (ended) => {
     code = ended;
   });
   try {
+    const wrong = unknownWord(root, argv);
+    if (wrong !== undefined) throw new LlmgwError("BAD_REQUEST", wrong);
     await program.parseAsync(argv, { from: "user" });
     return code;
   } catch (error) {
