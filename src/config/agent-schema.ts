@@ -80,6 +80,18 @@ const engines = z.strictObject({
       .prefault({}),
     "llama.cpp on this node.",
   ),
+  uv: setting(
+    z
+      .strictObject({
+        bin: setting(
+          path().optional(),
+          "Your own uv program, which installs vLLM and SGLang.",
+          "looked for on PATH, else fetched from the package index",
+        ),
+      })
+      .prefault({}),
+    "What installs engines that are packages of Python.",
+  ),
 });
 
 const supervisor = z.strictObject({

@@ -61,6 +61,8 @@ engines:
     python: /opt/sglang/bin/python
   llama.cpp:
     bin: /opt/llama.cpp/llama-server
+  uv:
+    bin: /opt/uv/uv
 supervisor:
   work_dir: /var/lib/work
   log_lines: 100
@@ -96,6 +98,7 @@ describe("agent.yaml", () => {
         vllm: { bin: "/opt/vllm/bin/vllm", launch_mode: "ray", ray_bin: "/opt/vllm/bin/ray" },
         sglang: { python: "/opt/sglang/bin/python" },
         "llama.cpp": { bin: "/opt/llama.cpp/llama-server" },
+        uv: { bin: "/opt/uv/uv" },
       },
       supervisor: { work_dir: "/var/lib/work", log_lines: 100, stop_timeout: 90_000, health_interval: 1000 },
     });
@@ -115,7 +118,7 @@ describe("agent.yaml", () => {
       fabrics: [],
       discovery: { nvidia_smi: "", ib_root: "/sys/class/infiniband", prefer_nvml: true },
       model_dirs: [],
-      engines: { vllm: { launch_mode: "mp" }, sglang: {}, "llama.cpp": {} },
+      engines: { vllm: { launch_mode: "mp" }, sglang: {}, "llama.cpp": {}, uv: {} },
       supervisor: { log_lines: 512, stop_timeout: 60_000, health_interval: 2000 },
     });
     expect(Object.keys(parsed)).not.toContain("engines_dir");

@@ -41,16 +41,28 @@ function withoutPassword(url: string): string {
 
 const engineVersion = (phrase: string, pattern: RegExp): Leaf<string> => text({ type: "version", phrase, pattern });
 
-function engineSource(words: readonly string[]): Leaf<string> {
-  const phrase = `${words.join(", ")} or the base URL of a mirror`;
-  return leaf({ type: `${words.join(" or ")} or URL`, phrase, takes: ["string"] }, (raw) =>
-    words.includes(String(raw)) ? ok(String(raw)) : parseWebAddress(String(raw), phrase),
-  );
+function engineSource(words: readonly string[], { folder = false } = {}): Leaf<string> {
+  const more = folder
+    ? ", the address of a mirror's index or the folder of wheels on the nodes"
+    : " or the base URL of a mirror";
+  const phrase = `${words.join(", ")}${more}`;
+  const type = `${words.join(" or ")} or URL${folder ? " or folder" : ""}`;
+  return leaf({ type, phrase, takes: ["string"] }, (raw) => {
+    const written = String(raw);
+    if (words.includes(written) || (folder && isFolder(written))) return ok(written);
+    return parseWebAddress(written, phrase);
+  });
 }
+
+/** Of a node, not of this machine: that it is there cannot be looked at here. */
+const isFolder = (written: string): boolean => /^(file:\/\/)?\/\S/.test(written) && !written.includes("\0");
 
 const pypiEngine = z.strictObject({
   version: setting(engineVersion("a version such as 0.33.0", /^\d+(\.\d+)+([a-z0-9.+-]*)$/), "Release to install."),
-  source: setting(engineSource(["pypi"]).prefault("pypi"), "Where it is fetched from."),
+  source: setting(
+    engineSource(["pypi"], { folder: true }).prefault("pypi"),
+    "Where it is fetched from. {backend} in a mirror's address or a folder stands for cu130, cu129 or cpu, by the node's driver.",
+  ),
 });
 
 const engines = z.strictObject({

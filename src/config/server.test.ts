@@ -105,6 +105,17 @@ describe("server.yaml", () => {
   });
 
   test.each([
+    ["pypi", "pypi"],
+    ["https://mirror.example/simple/", "https://mirror.example/simple"],
+    ["https://mirror.example/{backend}/simple", "https://mirror.example/{backend}/simple"],
+    ["/srv/wheels/{backend}", "/srv/wheels/{backend}"],
+    ["file:///srv/wheels", "file:///srv/wheels"],
+  ])("engines of Python come from %s", (written, source) => {
+    const { engines } = config(`engines: { vllm: { version: 0.33.0, source: "${written}" } }\n`);
+    expect(engines["vllm"]).toEqual({ version: "0.33.0", source });
+  });
+
+  test.each([
     ['router: { listen: "127.0.0.1:8080" }', "none"],
     ['router: { listen: "[::1]:8080" }', "none"],
     ['router: { listen: "localhost:8080" }', "none"],
@@ -137,6 +148,14 @@ describe("server.yaml", () => {
       "engines.llama.cpp.source must be github, debian or the base URL of a mirror",
     ],
     ["engines: { vllm: { source: pypi } }\n", "engines.vllm.version is missing"],
+    [
+      "engines: { vllm: { version: 0.33.0, source: wheels } }\n",
+      "engines.vllm.source must be pypi, the address of a mirror's index or the folder of wheels on the nodes",
+    ],
+    [
+      "engines: { llama.cpp: { source: /srv/builds } }\n",
+      "engines.llama.cpp.source must be github, debian or the base URL of a mirror",
+    ],
     ["engines: { ollama: { version: 1 } }\n", "engines.ollama is not a known key"],
     ["router: { auth: key }\n", 'router.auth must be one of keys, none, but is "key"; did you mean keys?'],
     ["router: { policy: least-wrok }\n", "did you mean least-work?"],

@@ -18,7 +18,13 @@ export interface ControlPolicy {
 export const policyOf = ({ nodes, engines, weights }: ServerConfig): ControlPolicy => ({
   liveness: { unreachableAfter: nodes.unreachable_after, lostAfter: nodes.lost_after, brake: nodes.brake },
   engines,
-  installable: [...new Set([...ENGINES.map(({ name }) => name), ...Object.keys(engines)])],
+  // A package of Python is ten gigabytes of somebody's choice: without a named version no node takes one by itself.
+  installable: [
+    ...new Set([
+      ...ENGINES.filter(({ python }) => python === undefined).map(({ name }) => name),
+      ...Object.keys(engines),
+    ]),
+  ],
   spanning: ENGINES.filter(({ spansNodes }) => spansNodes === true).map(({ name }) => name),
   weightsConcurrency: weights.concurrency,
 });

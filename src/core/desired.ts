@@ -27,7 +27,7 @@ export interface DesiredReplica {
 /** Where an engine is to come from. */
 export interface EngineSource {
   readonly version: string;
-  /** github | debian | pypi | the base URL of a mirror */
+  /** github | debian | pypi | the base URL of a mirror | a folder of wheels on the node */
   readonly source: string;
 }
 

@@ -50,11 +50,11 @@ describe("what is here already", () => {
 
   test("an engine that nothing here runs", async () => {
     const engines = bench.provider();
-    expect(await engines.ensure("vllm", undefined, request())).toMatchObject({
+    expect(await engines.ensure(STRANGER, undefined, request())).toMatchObject({
       ok: false,
       error: { kind: "unknown-engine" },
     });
-    expect(await engines.found("vllm")).toEqual({ builds: [], refusals: [] });
+    expect(await engines.found(STRANGER)).toEqual({ builds: [], refusals: [] });
   });
 
   test("a failed installation is on the node until one succeeds", async () => {

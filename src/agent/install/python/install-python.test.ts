@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { PythonBench, standIn } from "../../../../test/fakes/python-bench.ts";
 import { pythonEngine } from "../../../../test/fakes/python-engine.ts";
+import type { Engine } from "../../../engines/engine.ts";
 
 const bench = new PythonBench();
 /** Programs of Python are started, and a machine may have better things to do. */
@@ -215,7 +216,16 @@ describe("what can go wrong", SLOW, () => {
     const gpuDriver = () => Promise.resolve({ version: "" });
     expect(await bench.ensure("1.0", "pypi", { gpuDriver })).toMatchObject({
       kind: "no-build",
-      message: containing("no build for its CUDA is guessed"),
+      message: containing("the NVIDIA driver does not say its version: none is guessed"),
+    });
+    expect(bench.requests()).toEqual([]);
+  });
+
+  test("an engine for GPUs alone is not fetched for a node without a driver", async () => {
+    const engineOf = (): Engine => ({ ...pythonEngine(), needsGpu: true });
+    expect(await bench.ensure("1.0", "pypi", { engineOf })).toMatchObject({
+      kind: "no-build",
+      message: "standin runs on NVIDIA GPUs alone, and no driver of theirs is loaded on this node",
     });
     expect(bench.requests()).toEqual([]);
   });

@@ -39,10 +39,8 @@ export async function fetchPython(
   request: InstallRequest,
 ): Promise<Result<PythonBuild, InstallFailure>> {
   const { python, staging, driver } = wish;
-  if (driver === "") {
-    const reason = "the NVIDIA driver does not say its version, so no build for its CUDA is guessed";
-    return err(failed("no-build", `${python.name}: ${reason}`));
-  }
+  const reason = whyNotHere(context, driver);
+  if (reason !== undefined) return err(failed("no-build", `${python.name} ${reason}`));
   const place = await placeOf(wish.source, backendFor(driver) ?? "cpu", context.env);
   const program = await provideUv(context, place, request);
   if (!program.ok) return program;
@@ -64,6 +62,12 @@ export async function fetchPython(
     request,
   );
   return failure === undefined ? ok({ binary, flavour: backendName(cudaOf(resolved.value)) }) : err(failure);
+}
+
+function whyNotHere({ engine }: InstallContext, driver: string | undefined): string | undefined {
+  if (driver === "") return "has a build for each CUDA, and the NVIDIA driver does not say its version: none is guessed";
+  if (driver !== undefined || engine.needsGpu !== true) return undefined;
+  return "runs on NVIDIA GPUs alone, and no driver of theirs is loaded on this node";
 }
 
 interface Step extends PythonWish {

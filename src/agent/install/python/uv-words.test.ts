@@ -79,33 +79,47 @@ hint: A managed Python download is available for Python >=3.14, but Python downl
   },
   {
     name: "wrong bytes",
-    stderr: `  × Failed to read \`standin==1.0\`
-  ╰─▶ Hash mismatch for \`standin==1.0\`
+    stderr: `Using Python 3.11.7 environment at: v1
+Resolved 1 package in 2ms
+error: Failed to download \`markupsafe==3.0.4\`
+  cause: Hash mismatch for \`markupsafe==3.0.4\`
 
-      Expected:
-        sha256:${A}
+         Expected:
+           sha256:${A}
 
-      Computed:
-        sha256:${B}
+         Computed:
+           sha256:${B}
 `,
     kind: "checksum",
-    message: `standin==1.0 does not have the right bytes: its sha256 is ${B}, ${A} is right`,
+    message: `markupsafe==3.0.4 does not have the right bytes: its sha256 is ${B}, ${A} is right`,
   },
   {
     name: "a full disk",
-    stderr: `error: Failed to install: torch-2.13.0-cp311-cp311-manylinux_2_28_x86_64.whl (torch==2.13.0)
-  cause: failed to copy file: No space left on device (os error 28)
+    stderr: `error: Failed to install: numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl (numpy==2.4.6)
+  cause: Failed to copy to \`/tmp/v/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-32a4b2a6.so\`
+  cause: failed to copy file from /tmp/c/a.so to /tmp/v/.tmplgYiHS: No space left on device (os error 28)
 `,
     kind: "no-space",
     message: "the disk became full while the packages were unpacked",
   },
   {
     name: "an index that wants a login",
-    stderr: `error: Failed to fetch: \`https://mirror.example/simple/vllm/\`
-  cause: HTTP status client error (401 Unauthorized) for url (https://mirror.example/simple/vllm/)
+    stderr: `error: No solution found when resolving dependencies
+  cause: Because aaa was not found in the package registry and you require aaa, we can conclude that your requirements are unsatisfiable.
+
+hint: An index URL (http://127.0.0.1:18998/simple) could not be queried due to a lack of valid authentication credentials (401 Unauthorized)
 `,
     kind: "refused",
-    message: "https://mirror.example/simple/vllm/ answered 401 Unauthorized",
+    message: "http://127.0.0.1:18998/simple answered 401 Unauthorized",
+  },
+  {
+    name: "an index that is ill",
+    stderr: `error: Request failed after 3 retries in 9.3s
+  cause: Failed to fetch: http://127.0.0.1:18998/simple/bbb/
+  cause: HTTP status server error (503 Service Unavailable) for url (http://127.0.0.1:18998/simple/bbb/)
+`,
+    kind: "unreachable",
+    message: "http://127.0.0.1:18998/simple/bbb/ cannot be had: HTTP status server error (503 Service Unavailable)",
   },
   { name: "nothing at all", stderr: "", kind: "does-not-run", message: "uv failed: it said nothing" },
 ])("$name", ({ stderr, kind, message }) => {

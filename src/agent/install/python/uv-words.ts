@@ -36,6 +36,12 @@ const RULES: readonly Rule[] = [
     say: (_, causes) => causes,
   },
   {
+    // A page that wants a login is passed over like one that is not there; the reason stands in a hint.
+    pattern: /index URL \(([^)\s]+)\) could not be queried[^(]*\(([^)]+)\)/,
+    kind: "refused",
+    say: ([url = "", status = ""]) => `${url} answered ${status}`,
+  },
+  {
     pattern: /HTTP status client error \((40[137][^)]*)\) for url \(([^)]+)\)/,
     kind: "refused",
     say: ([status = "", url = ""]) => `${url} answered ${status}`,
