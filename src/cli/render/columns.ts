@@ -93,15 +93,31 @@ export const replicaColumns = ({ now, colours }: Looking): readonly Column<Repli
     cell: (replica) => replica.state,
     colour: (replica) => stateColour(replica.state, colours),
   },
-  { header: "NODE", cell: (replica) => replica.node },
+  { header: "NODE", cell: nodeOfReplica },
   { header: "RESTARTS", cell: (replica) => String(replica.restarts), right: true },
   { header: "SINCE", cell: (replica) => ageOf(replica.since, now), right: true, ticks: true },
   { header: "GPUS", cell: (replica) => String(replica.gpuUuids.length), right: true, wide: true },
+  { header: "FABRIC", cell: (replica) => replica.gang?.fabric ?? "", wide: true },
+  { header: "ATTEMPT", cell: (replica) => String(replica.gang?.attempt ?? ""), right: true, wide: true },
+  { header: "RANKS", cell: rankWords, wide: true },
+  { header: "CHECK", cell: (replica) => replica.gang?.check ?? "", wide: true },
   { header: "SPEC", cell: (replica) => replica.specHash, wide: true },
   { header: "ESTIMATE", cell: estimateWords, right: true, wide: true },
   { header: "ESTIMATED", cell: (replica) => replica.estimateOrigin, wide: true },
   { header: "REASON", cell: (replica) => replica.reason },
 ];
+
+/** Of one that spans nodes: its head's, and how many more there are. */
+function nodeOfReplica({ node, gang }: Replica): string {
+  const others = (gang?.ranks.length ?? 1) - 1;
+  return others > 0 ? `${node} +${String(others)}` : node;
+}
+
+/** "0 a running, 1 b ended: killed by SIGKILL" */
+const rankWords = ({ gang }: Replica): string =>
+  (gang?.ranks ?? [])
+    .map(({ rank, node, state, note }) => `${String(rank)} ${node} ${state}${note === "" ? "" : `: ${note}`}`)
+    .join(", ");
 
 const estimateWords = ({ estimate }: Replica): string => (estimate === undefined ? "" : formatBytes(estimate.total));
 
