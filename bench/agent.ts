@@ -1,16 +1,22 @@
 // npm run bench:agent [-- --json] [--seconds N]
-// What an agent costs a node: its memory and processor time at rest with 4 engines, and how long it takes to find 16 again.
-// The engines are stand-ins that compute nothing: what is measured is the agent. No control plane is there to be reached.
+// What an agent costs a node: its memory and processor time at rest, with 4 real engines and a control plane it is connected to,
+// and how long it takes to find 16 engines again. The 16 are stand-ins that compute nothing: what is timed is the agent. All
+// agents start with Node's compile cache full, as each but the first one on a machine does.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { serialiseLaunchRecord } from "../src/agent/launch-record.ts";
 import { millis, profileName, replicaId } from "../src/core/ids.ts";
+import { freeLoopbackPort } from "../src/platform/free-port.ts";
 import { lookAtProcess, readBootId } from "../src/platform/proc.ts";
 import { spawnDetached } from "../src/platform/process.ts";
 import { llmgw, type Running } from "../test/e2e/process.ts";
 import { until } from "../test/e2e/wait.ts";
+import { PROFILE, Site } from "../test/chaos/site.ts";
+import { realLlamaServer } from "../test/e2e/real-engine.ts";
+import { bareNode, usageOf } from "./usage.ts";
 
 const { values: flags } = parseArgs({
   options: { json: { type: "boolean", default: false }, seconds: { type: "string", default: "20" } },
@@ -86,33 +92,46 @@ async function startAgent(engines: number): Promise<{ readonly agent: Running; r
   return { agent, adoptedWithinMs: Math.max(...times()) - startedAt };
 }
 
-async function usageOf(pid: number): Promise<{ readonly rss: number; readonly cpuMs: number }> {
-  const status = await readFile(`/proc/${String(pid)}/status`, "utf8");
-  const fields = (await readFile(`/proc/${String(pid)}/stat`, "utf8")).split(") ").at(-1)?.split(" ") ?? [];
-  const ticks = Number(fields[11]) + Number(fields[12]);
-  return {
-    rss: Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024,
-    cpuMs: (ticks * 1000) / TICKS_PER_SECOND,
-  };
-}
-
 async function endEngines(): Promise<void> {
   for (const keeper of keepers.splice(0)) process.kill(-keeper, "SIGKILL");
   await rm(join(dir, "node"), { recursive: true, force: true });
 }
 
+/** What an agent does at its start is no rest. */
+const SETTLED_AFTER_MS = 10_000;
+const ENGINES = 4;
+
+/** Once as the agent that started the engines, once as one that took them over: most agents of a fleet are of the second kind. */
 async function rest(seconds: number) {
-  for (let n = 0; n < 4; n++) await standIn(n);
-  const { agent } = await startAgent(4);
-  // What it does at its start is no rest.
-  await new Promise((resolve) => setTimeout(resolve, 10_000));
-  const before = await usageOf(agent.pid);
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-  const after = await usageOf(agent.pid);
-  await agent.end();
-  await endEngines();
+  const site = await Site.start(await realLlamaServer(), [
+    `metrics_listen: "127.0.0.1:${String(await freeLoopbackPort())}"`,
+  ]);
+  try {
+    await site.apply({ name: PROFILE, model: { source: "tiny:" }, replicas: ENGINES, context: 512, args: ["-t", "1"] });
+    const ready = async (): Promise<boolean> => {
+      const replicas = await site.replicas();
+      return replicas.length === ENGINES && replicas.every(({ state }) => state === "ready");
+    };
+    await until("the engines", ready, { seen: () => site.output() });
+    const starter = await atRest(site, seconds);
+    await site.agent?.end("SIGKILL");
+    site.startAgent();
+    await until("the engines again", ready, { seen: () => site.output() });
+    return { starter, heir: await atRest(site, seconds) };
+  } finally {
+    await site.stop();
+  }
+}
+
+async function atRest(site: Site, seconds: number) {
+  const pid = site.agent?.pid ?? 0;
+  await sleep(SETTLED_AFTER_MS);
+  const before = await usageOf(pid);
+  await sleep(seconds * 1000);
+  const after = await usageOf(pid);
   const share = (after.cpuMs - before.cpuMs) / (seconds * 1000);
-  return { rssBytes: after.rss, coreShare: share, cpuSecondsPerHour: share * 3600 };
+  const { rssBytes, fileBytes } = after;
+  return { rssBytes, fileBytes, coreShare: share, cpuSecondsPerHour: share * 3600 };
 }
 
 async function adoption() {
@@ -123,16 +142,29 @@ async function adoption() {
   return { engines: 16, sinceProcessStartMs: adoptedWithinMs };
 }
 
-try {
-  await writeFile(join(dir, "agent.yaml"), 'server: "http://127.0.0.1:9"\nnode_id: bench\nmetrics_listen: ""\n');
-  const result = { rest: await rest(Number(flags.seconds)), adoption: await adoption() };
-  const { rest: quiet, adoption: found } = result;
-  console.log(`at rest, 4 engines: memory  ${(quiet.rssBytes / 1024 / 1024).toFixed(1)} MiB  (target 90)`);
+const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+
+function printRest(
+  who: string,
+  { rssBytes, fileBytes, coreShare, cpuSecondsPerHour }: Awaited<ReturnType<typeof atRest>>,
+): void {
   console.log(
-    `                    CPU     ${quiet.cpuSecondsPerHour.toFixed(1)} s an hour, ${(quiet.coreShare * 100).toFixed(2)} % of a core  (target 0.5)`,
+    `${who}: memory ${mib(rssBytes)} (target 90), ${mib(fileBytes)} of it pages of Node's program, shared with other Nodes`,
   );
   console.log(
-    `16 engines taken over       ${found.sinceProcessStartMs.toFixed(0)} ms after the process began  (target 1000)`,
+    `  CPU ${cpuSecondsPerHour.toFixed(1)} s an hour, ${(coreShare * 100).toFixed(2)} % of a core (target 0.5)`,
+  );
+}
+
+try {
+  await writeFile(join(dir, "agent.yaml"), 'server: "http://127.0.0.1:9"\nnode_id: bench\nmetrics_listen: ""\n');
+  const result = { bareNode: await bareNode(), rest: await rest(Number(flags.seconds)), adoption: await adoption() };
+  console.log(`a Node that runs nothing: memory ${mib(result.bareNode.rssBytes)}`);
+  console.log(`at rest with ${String(ENGINES)} engines`);
+  printRest("the agent that took them over", result.rest.heir);
+  printRest("the agent that started them", result.rest.starter);
+  console.log(
+    `16 engines taken over ${result.adoption.sinceProcessStartMs.toFixed(0)} ms after the process began (target 1000)`,
   );
   if (flags.json) console.log(JSON.stringify(result));
 } finally {

@@ -2,4 +2,8 @@
 # pid that was started, SIGKILL too, reaches the role itself. Sourced by bin/llmgw.
 ROOT=$(dirname "$(dirname "$(readlink -f "$0")")")
 . "$ROOT/scripts/find-node.sh"
-exec "$NODE" --disable-warning=ExperimentalWarning "$ROOT/src/main.ts" "$@"
+# An agent waits most of its life. Without the optimizing compilers and with a small space for new objects it keeps 20 MiB
+# less for that; a download costs it a sixth more of processor time, because all that is heavy in it is native code.
+[ "${1:-}" = agent ] && ECONOMY="--no-opt --no-maglev --optimize-for-size --max-semi-space-size=2" || ECONOMY=
+# shellcheck disable=SC2086
+exec "$NODE" --disable-warning=ExperimentalWarning $ECONOMY "$ROOT/scripts/boot.mjs" "$@"

@@ -5,10 +5,12 @@
 export function dieWithLauncher(): void {
   if (process.env["LLMGW_LAUNCHER"] === undefined) return;
   delete process.env["LLMGW_LAUNCHER"];
-  if (process.channel === undefined) return;
-  process.on("disconnect", () => {
+  const die = (): void => {
     process.kill(process.pid, "SIGKILL");
-  });
+  };
+  // It may have been killed while this one was still loading.
+  if (process.channel === undefined) die();
+  process.on("disconnect", die);
   // A listener alone would keep a command alive that has done its work.
-  process.channel.unref();
+  process.channel?.unref();
 }

@@ -24,10 +24,13 @@ const CHILD = fileURLToPath(new URL(`./nvml-child${extname(import.meta.filename)
  * replaced, and a library that hangs or crashes harms nobody but its reader. It costs about 0.1 s of one core.
  */
 export async function readNvml({ libraries, env, deadline }: NvmlOptions): Promise<NvmlOutcome> {
-  // Some systems keep the driver's libraries where only this variable leads.
-  const search = env["LD_LIBRARY_PATH"];
+  // Some systems keep the driver's libraries where only the first leads; with the second the reader starts faster.
+  const passedOn = ["LD_LIBRARY_PATH", "NODE_COMPILE_CACHE"].flatMap((name) => {
+    const value = env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
   const outcome = await runProgram([process.execPath, CHILD, ...libraries], {
-    env: { PATH: env["PATH"] ?? "/usr/bin:/bin", ...(search === undefined ? {} : { LD_LIBRARY_PATH: search }) },
+    env: { PATH: env["PATH"] ?? "/usr/bin:/bin", ...Object.fromEntries(passedOn) },
     timeout: deadline,
   });
   if (outcome.kind === "notStarted") return { kind: "noAnswer", reason: outcome.message, hung: false };

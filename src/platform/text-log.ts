@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, truncate } from "node:fs/promises";
+import { type FileHandle, open, rename, stat, truncate } from "node:fs/promises";
 import { isErrno } from "./files.ts";
 
 const BLOCK = 64 * 1024;
@@ -6,7 +6,12 @@ const NEWLINE = 10;
 
 /** Bytes in the file; 0 when there is none. */
 export async function logSize(path: string): Promise<number> {
-  return (await withLog(path, async (file) => (await file.stat()).size)) ?? 0;
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return 0;
+    throw error;
+  }
 }
 
 /** Where the last `lines` lines of the file begin, not before `from`. An unfinished last line counts as one. */

@@ -20,6 +20,15 @@ export interface ReplicaView {
 
 export const PROFILE = "tiny";
 
+/** Of an agent that is hit every few seconds: it notices and comes back within them. */
+const QUICK = [
+  "heartbeat_interval: 1s",
+  "reconnect_base: 200ms",
+  "reconnect_max: 2s",
+  'metrics_listen: ""',
+  "supervisor: { health_interval: 500ms, stop_timeout: 10s }",
+];
+
 /** Real processes: a control plane, an agent that reaches it over a network that can fail, and a router that lasts. */
 export class Site {
   readonly dir: string;
@@ -37,11 +46,12 @@ export class Site {
     this.#serverPort = serverPort;
   }
 
-  static async start(llamaServer: string): Promise<Site> {
+  /** `settings` are the lines of the agent's configuration that say how it works. */
+  static async start(llamaServer: string, settings: readonly string[] = QUICK): Promise<Site> {
     const dir = await mkdtemp(join(tmpdir(), "llmgw-chaos-"));
     const serverPort = await freeLoopbackPort();
     const site = new Site(dir, await SeveredLink.to(serverPort), serverPort);
-    await site.#writeConfigs(llamaServer);
+    await site.#writeConfigs(llamaServer, settings);
     await site.startServer();
     await site.#startRouter();
     site.startAgent();
@@ -59,7 +69,7 @@ export class Site {
     this.routerUrl = ready.url;
   }
 
-  async #writeConfigs(llamaServer: string): Promise<void> {
+  async #writeConfigs(llamaServer: string, settings: readonly string[]): Promise<void> {
     const server = [
       `listen: "127.0.0.1:${String(this.#serverPort)}"`,
       'router: { listen: "", auth: none }',
@@ -69,12 +79,8 @@ export class Site {
     const agent = [
       `server: "http://127.0.0.1:${String(this.link.port)}"`,
       "node_id: node-a",
-      "heartbeat_interval: 1s",
-      "reconnect_base: 200ms",
-      "reconnect_max: 2s",
-      'metrics_listen: ""',
       `engines: { llama.cpp: { bin: "${llamaServer}" } }`,
-      "supervisor: { health_interval: 500ms, stop_timeout: 10s }",
+      ...settings,
     ];
     await writeFile(join(this.dir, "server.yaml"), `${server.join("\n")}\n`);
     await writeFile(join(this.dir, "agent.yaml"), `${agent.join("\n")}\n`);

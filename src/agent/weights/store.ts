@@ -9,7 +9,7 @@ import type { Downloader } from "../../platform/fetch/download.ts";
 import { isErrno } from "../../platform/files.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { lasting, passing, type WeightFailure } from "./failure.ts";
-import { fetchModel, type FetchOrder } from "./fetch-model.ts";
+import type { FetchOrder } from "./fetch-model.ts";
 import { createRecordBook } from "./folder.ts";
 import { fetchedModels, findHeld } from "./held.ts";
 import { createFactsBook } from "./model-facts.ts";
@@ -21,7 +21,6 @@ import { placedFolders } from "./placed.ts";
 import { placedModels } from "./placed-models.ts";
 import type { ReadyModel } from "./ready.ts";
 import { createSemaphore } from "./semaphore.ts";
-import { describeSource } from "./sources/list.ts";
 import { createTurns } from "./turns.ts";
 
 export interface WeightStoreOptions {
@@ -84,12 +83,15 @@ export function createWeightStore(options: WeightStoreOptions): WeightStore {
     const held = (await findHeld(dir, records, order)) ?? (await findPlaced(order));
     if (held !== undefined) return ok(held);
     logger.info({ source: spec.source }, "asking the source for the model");
+    // Loaded late: an agent that only watches over what it has keeps the memory for it.
+    const { describeSource } = await import("./sources/list.ts");
     const described = await describeSource(source, { downloader, env }, signal);
     if (!described.ok) return described;
     if (described.value.kind === "local") {
       const { folder, files } = described.value;
       return await useLocal(spec, { folder, files: offerOf(files, namedFile(source)) }, { choose, pins });
     }
+    const { fetchModel } = await import("./fetch-model.ts");
     return await fetchModel({ dir, records, semaphore }, described.value, order);
   };
 

@@ -1,0 +1,51 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { finished, llmgw } from "./process.ts";
+import { until } from "./wait.ts";
+
+const MIB = 1024 * 1024;
+
+let dir: string;
+let config: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "llmgw-boot-"));
+  await mkdir(join(dir, "home"));
+  config = join(dir, "agent.yaml");
+  await writeFile(config, 'server: "http://127.0.0.1:9"\nnode_id: n1\nmetrics_listen: ""\npeer_listen: ""\n');
+  env = { HOME: join(dir, "home"), XDG_CACHE_HOME: "", NODE_COMPILE_CACHE: "" };
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+const check = (dataDir: string) =>
+  finished(["agent", "-c", config, "--check", "--data-dir", join(dir, dataDir)], { env });
+
+test("what Node made of the program is kept below --data-dir, and nowhere else", async () => {
+  expect(await check("kept")).toMatchObject({ code: 0, stderr: "" });
+  expect(await readdir(join(dir, "kept"))).toEqual(["cache"]);
+  expect(await readdir(join(dir, "kept", "cache"))).toEqual(["filled-for-agents", expect.stringMatching(/^v\d+/)]);
+  expect(await readdir(join(dir, "home"))).toEqual([]);
+});
+
+test("a folder that cannot be had for it is no hindrance", async () => {
+  await mkdir(join(dir, "blocked"));
+  await writeFile(join(dir, "blocked", "cache"), "a file");
+  expect(await check("blocked")).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("an agent is small from its first start on", async () => {
+  const agent = llmgw(["agent", "-c", config, "--data-dir", join(dir, "first"), "--log-format", "json"], env);
+  try {
+    await until("its first try", () => agent.output().includes("cannot be reached"), { seen: () => agent.output() });
+    const status = await readFile(`/proc/${String(agent.pid)}/status`, "utf8");
+    const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+    expect(resident).toBeGreaterThan(40 * MIB);
+    // With the program that strips types it would be 105 MiB and more.
+    expect(resident).toBeLessThan(98 * MIB);
+  } finally {
+    await agent.end();
+  }
+});
