@@ -80,9 +80,9 @@ describe("a router that asks for keys", () => {
     });
 
     const table = await ctl("keys", "list");
-    expect(table.stdout).toMatch(/^NAME +KEY +STATE +MODELS +LIMITS PER ROUTER +EXPIRES +AGE\n/);
+    expect(table.stdout).toMatch(/^NAME +KEY +STATE +MODELS +LIMITS +BUDGET LEFT +EXPIRES +AGE\n/);
     expect(table.stdout).toMatch(
-      /app +sk-llmgw-\w{6}… +active +later,tiny +1000 requests\/min, 5000000 tokens\/month +never/,
+      /app +sk-llmgw-\w{6}… +active +later,tiny +1000 requests\/min, 5000000 tokens\/month +\d+ this month +never/,
     );
     const shown = await Promise.all([
       ctl("keys", "list", "--all", "-o", "json"),

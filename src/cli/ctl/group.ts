@@ -29,6 +29,7 @@ import { status } from "./status.ts";
 import { backup } from "./store/backup.ts";
 import { restore } from "./store/restore.ts";
 import { token } from "./token/group.ts";
+import { usage } from "./usage.ts";
 import { version } from "./version.ts";
 import { wait } from "./wait.ts";
 import { weights } from "./weights.ts";
@@ -74,6 +75,7 @@ export const ctl: CommandSpec = {
     bench,
     wait,
     keys,
+    usage,
     cert,
     token,
     login,

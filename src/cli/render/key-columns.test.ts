@@ -20,6 +20,7 @@ test("keys: who, for what, how much, until when", () => {
       limits: { requestsPerMinute: 60, concurrency: 4, tokensPerDay: 2_000_000 },
       expiresAt: timestampFromMs(NOW + 90 * 86_400_000),
       createdAt: timestampFromMs(NOW - 3_600_000),
+      dayTokens: 1_250_000,
     }),
     create(KeySchema, {
       name: "old",
@@ -32,10 +33,10 @@ test("keys: who, for what, how much, until when", () => {
   ];
   expect(`\n${table(keyColumns({ now: millis(NOW), colours }), keys, { width: undefined, colours })}`)
     .toMatchInlineSnapshot(`
-    "
-    NAME  KEY               STATE    MODELS  LIMITS PER ROUTER                               EXPIRES  AGE
-    app   sk-llmgw-abcdef…  active   m,n     60 requests/min, 4 at once, 2000000 tokens/day  in 90d   60m
-    old   sk-llmgw-uvwxyz…  expired  all     none                                            60s ago   2h
-    "
-  `);
+      "
+      NAME  KEY               STATE    MODELS  LIMITS                                          BUDGET LEFT   EXPIRES  AGE
+      app   sk-llmgw-abcdef…  active   m,n     60 requests/min, 4 at once, 2000000 tokens/day  750000 today  in 90d   60m
+      old   sk-llmgw-uvwxyz…  expired  all     none                                            -             60s ago   2h
+      "
+    `);
 });

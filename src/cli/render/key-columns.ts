@@ -14,7 +14,8 @@ export const keyColumns = ({ now, colours }: Looking): readonly Column<Key>[] =>
     colour: (key) => (key.state === "active" ? colours.green : colours.red),
   },
   { header: "MODELS", cell: (key) => (key.models.length === 0 ? "all" : key.models.join(",")) },
-  { header: "LIMITS PER ROUTER", cell: limitWords },
+  { header: "LIMITS", cell: limitWords },
+  { header: "BUDGET LEFT", cell: budgetWords },
   { header: "EXPIRES", cell: (key) => expiry(key, now), ticks: true },
   { header: "AGE", cell: (key) => ageOf(key.createdAt, now), right: true, ticks: true },
   { header: "ID", cell: (key) => key.id, wide: true },
@@ -38,4 +39,15 @@ function limitWords({ limits }: Key): string {
   ];
   const set = words.filter(([limit]) => limit > 0).map(([limit, unit]) => `${String(limit)} ${unit}`);
   return set.length === 0 ? "none" : set.join(", ");
+}
+
+function budgetWords({ limits, dayTokens, monthTokens }: Key): string {
+  const budgets: readonly (readonly [number, number, string])[] = [
+    [limits?.tokensPerDay ?? 0, dayTokens, "today"],
+    [limits?.tokensPerMonth ?? 0, monthTokens, "this month"],
+  ];
+  return budgets
+    .filter(([most]) => most > 0)
+    .map(([most, used, time]) => `${String(Math.max(0, most - used))} ${time}`)
+    .join(", ");
 }

@@ -8,7 +8,7 @@ import { withSession } from "../session.ts";
 export const list: CommandSpec = {
   name: "list",
   summary: "list the keys of clients, without the keys",
-  details: "Limits hold for each router by itself: with two routers a client gets up to twice as much.",
+  details: "Limits hold over all routers together. What is left of a budget is as of about a second ago.",
   options: [{ flags: "--all", doc: "those that were revoked, too" }, OUTPUT, WATCH],
   examples: [
     { line: "llmgw ctl keys list", doc: "who may ask, for what, how much and until when" },
