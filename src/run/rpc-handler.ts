@@ -4,6 +4,7 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { ORIGIN, type Origin, PEER, type Peer } from "../control/peer.ts";
 import type { WebHandler, WebRequest } from "../platform/listen.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -36,6 +37,11 @@ export function rpcHandler({ routes, shutdown, logger, otherwise }: RpcOptions):
       otherwise(request, response);
       return;
     }
+    const refusal = refusalOf(request, handler);
+    if (refusal !== undefined) {
+      refuse(response, refusal);
+      return;
+    }
     const contextValues = createContextValues().set(PEER, peerOf(request)).set(ORIGIN, originOf(request));
     handler(universalRequestFromNodeRequest(request, response, undefined, contextValues))
       .then((answer) => universalResponseToNodeResponse(answer, response))
@@ -47,6 +53,39 @@ export function rpcHandler({ routes, shutdown, logger, otherwise }: RpcOptions):
         response.destroy();
       });
   };
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly message: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The library answers these without a word, and curl sends a form where it is not told otherwise. */
+function refusalOf(request: WebRequest, handler: UniversalHandler): Refusal | undefined {
+  const { method = "", headers } = request;
+  const name = handler.method.name;
+  if (!handler.allowedMethods.includes(method)) {
+    const allowed = handler.allowedMethods.join(", ");
+    return { status: 405, message: `${name} takes ${allowed}, and this is ${method}`, headers: { allow: allowed } };
+  }
+  const type = headers["content-type"] ?? "";
+  if (method !== "POST" || handler.supportedContentType(type)) return undefined;
+  const shown = type === "" ? "none was sent" : `it is ${type}`;
+  const isStream = handler.method.methodKind !== "unary";
+  const wanted = isStream ? "application/connect+json" : "application/json";
+  const message = `${name} wants the header content-type: ${wanted}, and ${shown}; with curl: -H 'content-type: ${wanted}'`;
+  return { status: 415, message, headers: { "accept-post": wanted } };
+}
+
+/** As calls say their errors, in JSON. */
+function refuse(response: Parameters<WebHandler>[1], { status, message, headers }: Refusal): void {
+  const text = `${JSON.stringify({ code: "invalid_argument", message })}\n`;
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.setHeader("content-type", "application/json");
+  response.setHeader("content-length", Buffer.byteLength(text));
+  response.end(text);
 }
 
 export const pathOf = (request: WebRequest): string => (request.url ?? "").split("?", 1)[0] ?? "";

@@ -135,6 +135,22 @@ describe("the port", () => {
     expect(JSON.parse(answer)).toEqual({ applied: [{ kind: "Profile", name: "smol", outcome: "created" }] });
   });
 
+  test.each([
+    { name: "a form, as curl -d sends it", type: "application/x-www-form-urlencoded", method: "POST", status: 415 },
+    { name: "no type", type: undefined, method: "POST", status: 415 },
+    { name: "PUT", type: "application/json", method: "PUT", status: 405 },
+  ])("a call that is sent wrongly is answered in words: $name", async ({ type, method, status }) => {
+    const on = await site(overSockets);
+    const headers = { authorization: `Bearer ${on.token}`, ...(type === undefined ? {} : { "content-type": type }) };
+    const body = new TextEncoder().encode("{}");
+    const response = await fetch(`${on.url ?? ""}/llmgw.v1.AdminService/ListKeys`, { method, headers, body });
+    expect(response.status).toBe(status);
+    const { code, message } = (await response.json()) as { readonly code: string; readonly message: string };
+    expect(code).toBe("invalid_argument");
+    const says = status === 415 ? /-H 'content-type: application\/json'/ : /^ListKeys takes .*POST.*, and this is PUT$/;
+    expect(message).toMatch(says);
+  });
+
   test("health, readiness and numbers; other paths say where they would be", async () => {
     const on = await site(overSockets);
     await serving(on);
