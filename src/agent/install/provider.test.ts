@@ -48,13 +48,13 @@ describe("what is here already", () => {
     expect(bench.server.apiRequests).toEqual([]);
   });
 
-  test("an engine that nothing here runs", async () => {
+  test("an engine that nobody named a version of is not installed by itself", async () => {
     const engines = bench.provider();
-    expect(await engines.ensure(STRANGER, undefined, request())).toMatchObject({
+    expect(await engines.ensure("vllm", undefined, request())).toMatchObject({
       ok: false,
-      error: { kind: "unknown-engine" },
+      error: { kind: "not-found", message: expect.stringContaining("engines.vllm") as unknown },
     });
-    expect(await engines.found(STRANGER)).toEqual({ builds: [], refusals: [] });
+    expect(await engines.found("vllm")).toEqual({ builds: [], refusals: [] });
   });
 
   test("a failed installation is on the node until one succeeds", async () => {
