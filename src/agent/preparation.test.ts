@@ -25,6 +25,8 @@ const replica: DesiredReplica = {
 const request = { onProgress: () => undefined, signal: new AbortController().signal };
 const build = { name: "llama.cpp", version: "b1", origin: "installed", path: "/e/llama-server", devices: [] } as const;
 
+const noBuild = err(failed("no-build", "no build for this machine"));
+
 interface Bench {
   readonly asked: string[];
   readonly provider: Pick<EngineProvider, "ensure">;
@@ -54,23 +56,87 @@ function bench(offered: readonly string[] = ["m.gguf", "mmproj-m.gguf", "README.
   };
 }
 
+const sourceOf = () => ({ version: "1", source: "github" });
+
 describe("preparing", () => {
-  test("gets the engine, then the files that it chooses", async () => {
+  test("gets the engine that is named, then the files that it chooses", async () => {
     const { asked, ...suppliers } = bench();
-    const prepare = createPrepare({ ...suppliers, sourceOf: () => ({ version: "b1", source: "github" }) });
-    expect(await prepare(replica, request)).toMatchObject({
+    const prepare = createPrepare({ ...suppliers, sourceOf });
+    expect(await prepare({ ...replica, engine: "llama.cpp" }, request)).toMatchObject({
       ok: true,
       value: { engine: { name: "llama.cpp" }, build, modelPath: "/w/m.gguf", files: ["/w/mmproj-m.gguf"] },
     });
-    expect(asked).toEqual(["engine llama.cpp b1", "weights hf:a/b"]);
+    expect(asked).toEqual(["engine llama.cpp 1", "weights hf:a/b"]);
   });
 
-  test("does not fetch weights for an engine that cannot be had", async () => {
+  test("does not fetch weights for a named engine that cannot be had", async () => {
     const { asked, weights } = bench();
-    const provider = { ensure: () => Promise.resolve(err(failed("no-build", "no build for this machine"))) };
-    const prepare = createPrepare({ provider, weights, sourceOf: () => undefined });
-    expect(await prepare(replica, request)).toEqual(err({ reason: "no build for this machine", retry: false }));
+    const prepare = createPrepare({ provider: { ensure: () => Promise.resolve(noBuild) }, weights, sourceOf });
+    expect(await prepare({ ...replica, engine: "llama.cpp" }, request)).toEqual(
+      err({ reason: "no build for this machine", retry: false }),
+    );
     expect(asked).toEqual([]);
+  });
+
+  test.each([
+    { name: "GGUF", offered: ["m.gguf"], engine: "llama.cpp", modelPath: "/w/m.gguf" },
+    { name: "safetensors", offered: ["config.json", "model.safetensors"], engine: "vllm", modelPath: "/w/" },
+  ])("auto: $name says which engine", async ({ offered, engine, modelPath }) => {
+    const { asked, ...suppliers } = bench(offered);
+    const prepare = createPrepare({ ...suppliers, sourceOf });
+    expect(await prepare(replica, request)).toMatchObject({ ok: true, value: { engine: { name: engine }, modelPath } });
+    expect(asked).toEqual(["weights hf:a/b", `engine ${engine} 1`]);
+  });
+
+  test("auto: the next engine for the same files, where the node cannot have the first", async () => {
+    const { asked, weights, provider } = bench(["config.json", "model.safetensors"]);
+    const ensure: typeof provider.ensure = async (name, ...rest) =>
+      name === "vllm" ? noBuild : await provider.ensure(name, ...rest);
+    const prepare = createPrepare({ provider: { ensure }, weights, sourceOf });
+    expect(await prepare(replica, request)).toMatchObject({ ok: true, value: { engine: { name: "sglang" } } });
+    expect(asked).toContain("engine sglang 1");
+  });
+
+  test("auto: weights are not fetched to the end for an engine that cannot be had", async () => {
+    const { weights: chosen } = bench();
+    const weights: Bench["weights"] = {
+      ensure: async (model, options) => {
+        await chosen.ensure(model, options);
+        await new Promise((resolve) => {
+          options.signal.addEventListener("abort", resolve, { once: true });
+        });
+        return err({ kind: "aborted", message: "stopped", retry: true });
+      },
+    };
+    const prepare = createPrepare({ provider: { ensure: () => Promise.resolve(noBuild) }, weights, sourceOf });
+    expect(await prepare(replica, request)).toEqual(err({ reason: "no build for this machine", retry: false }));
+  });
+
+  test("auto: an engine is not installed any further when the weights cannot be had", async () => {
+    const { weights: chosen } = bench();
+    const weights: Bench["weights"] = {
+      ensure: async (model, options) => {
+        await chosen.ensure(model, options);
+        return err({ kind: "failed", message: "no such repository", retry: false });
+      },
+    };
+    const stopped = Promise.withResolvers<undefined>();
+    const ensure: EngineProvider["ensure"] = async (_, __, { signal }) => {
+      await new Promise((resolve) => {
+        signal.addEventListener("abort", resolve, { once: true });
+      });
+      stopped.resolve(undefined);
+      return noBuild;
+    };
+    const prepare = createPrepare({ provider: { ensure }, weights, sourceOf });
+    expect(await prepare(replica, request)).toEqual(err({ reason: "no such repository", retry: false }));
+    await stopped.promise;
+  });
+
+  test("auto: what goes wrong in an installation is a reason", async () => {
+    const { weights } = bench();
+    const prepare = createPrepare({ provider: { ensure: () => Promise.reject(new Error("odd")) }, weights, sourceOf });
+    expect(await prepare(replica, request)).toEqual(err({ reason: "odd", retry: true }));
   });
 
   test("an engine that nothing here runs fails with its name", async () => {
@@ -85,6 +151,6 @@ describe("preparing", () => {
     const { asked, ...suppliers } = bench(["model.onnx"]);
     const prepare = createPrepare({ ...suppliers, sourceOf: () => undefined });
     expect(await prepare(replica, request)).toMatchObject({ ok: false, error: { retry: false } });
-    expect(asked).toEqual(["engine llama.cpp any", "weights hf:a/b"]);
+    expect(asked).toEqual(["weights hf:a/b"]);
   });
 });

@@ -1,4 +1,5 @@
 import type { Profile } from "../core/profile.ts";
+import { engineOf, ENGINES } from "../engines/list.ts";
 import type { ManifestObject } from "./manifest.ts";
 
 /** Why this version cannot run what the object asks for, in sentences without their full stops. Empty: it can. */
@@ -12,6 +13,8 @@ export function unsupported(object: ManifestObject): readonly string[] {
   }
 }
 
+const SPANNING = ENGINES.filter(({ spansNodes }) => spansNodes === true).map(({ name }) => name);
+
 interface Rule {
   readonly holds: (profile: Profile) => boolean;
   readonly why: (profile: Profile) => string;
@@ -23,12 +26,10 @@ const RULES: readonly Rule[] = [
     why: ({ name }) => `${name}: replicas as a range is not carried out by this version; write a number`,
   },
   {
-    holds: ({ resources, engine }) =>
-      resources.nodes > 1 && (engine === "auto" ? SPANNING.length === 0 : engineOf(engine)?.spansNodes !== true),
-    why: ({ name, engine }) => {
-      const others = SPANNING.length === 0 ? "" : `set engine to ${SPANNING.join(" or ")}, or `;
-      return `${name}: ${engine} runs a replica on one node only; ${others}set resources.nodes to 1`;
-    },
+    holds: ({ resources, engine }) => resources.nodes > 1 && engine !== "auto" && engineOf(engine)?.spansNodes !== true,
+    why: ({ name, engine }) =>
+      `${name}: ${engine} runs a replica on one node only; ` +
+      `set engine to ${SPANNING.join(" or ")}, or resources.nodes to 1`,
   },
   {
     holds: ({ adapters }) => Object.keys(adapters).length > 0,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ENGINES, engineOf, resolveEngine } from "./list.ts";
 
 const gguf = [{ name: "m.gguf", bytes: 1 }];
-const safetensors = [{ name: "model.safetensors", bytes: 1 }];
+const safetensors = ["config.json", "model.safetensors"].map((name) => ({ name, bytes: 1 }));
 
 describe("resolveEngine", () => {
   test.each(["auto", "llama.cpp"] as const)("%s takes a GGUF with llama.cpp", (requested) => {
@@ -12,18 +12,31 @@ describe("resolveEngine", () => {
     });
   });
 
+  test.each([
+    { requested: "auto", name: "vllm" },
+    { requested: "vllm", name: "vllm" },
+    { requested: "sglang", name: "sglang" },
+  ])("$requested takes safetensors with $name, which is pointed at the folder", ({ requested, name }) => {
+    expect(resolveEngine(requested, safetensors)).toMatchObject({
+      ok: true,
+      value: { engine: { name }, files: ["config.json", "model.safetensors"], main: "" },
+    });
+  });
+
   test("auto says why no engine takes the files", () => {
-    const choice = resolveEngine("auto", safetensors);
-    expect(choice.ok ? "" : choice.error).toMatch(/^llama\.cpp: no GGUF model/);
+    const choice = resolveEngine("auto", [{ name: "model.onnx", bytes: 1 }]);
+    expect(choice.ok ? "" : choice.error).toMatch(/^llama\.cpp: no GGUF model.*; vllm: no safetensors.*; sglang: /);
   });
 
   test("an engine that nothing here runs is refused by name", () => {
-    const choice = resolveEngine("vllm", safetensors);
-    expect(choice.ok ? "" : choice.error).toBe("the engine vllm cannot be run here; what can is llama.cpp");
+    const choice = resolveEngine("tgi", safetensors);
+    expect(choice.ok ? "" : choice.error).toBe(
+      "the engine tgi cannot be run here; what can is llama.cpp, vllm, sglang",
+    );
   });
 });
 
 test("every engine is found by its name, and names are not repeated", () => {
   for (const engine of ENGINES) expect(engineOf(engine.name)).toBe(engine);
-  expect(engineOf("sglang")).toBeUndefined();
+  expect(engineOf("tgi")).toBeUndefined();
 });

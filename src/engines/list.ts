@@ -2,9 +2,11 @@ import type { ModelFacts } from "../core/model-facts.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Engine, FileChoice, OfferedFile } from "./engine.ts";
 import { llamacpp } from "./llamacpp/index.ts";
+import { sglang } from "./sglang/index.ts";
+import { vllm } from "./vllm/index.ts";
 
 /** Every engine that can be run; `auto` takes the first that can use the files. */
-export const ENGINES: readonly [Engine, ...Engine[]] = [llamacpp];
+export const ENGINES: readonly [Engine, ...Engine[]] = [llamacpp, vllm, sglang];
 
 /** Undefined for a name that nothing here runs. */
 export const engineOf = (name: string): Engine | undefined => ENGINES.find((engine) => engine.name === name);
@@ -20,6 +22,8 @@ export function likelyEngine(requested: string, format: ModelFacts["format"] | u
 
 export interface EngineChoice extends FileChoice {
   readonly engine: Engine;
+  /** Those that would do with the same files as well, in the order of preference. */
+  readonly others: readonly Engine[];
 }
 
 /** The engine for a model's files, and which of them it needs; or a sentence that says why none will do. */
@@ -30,9 +34,13 @@ export function resolveEngine(requested: string, offered: readonly OfferedFile[]
     return err(`the engine ${requested} cannot be run here; what can is ${runnable}`);
   }
   const refusals: string[] = [];
-  for (const engine of named) {
+  for (const [index, engine] of named.entries()) {
     const choice = engine.chooseFiles(offered);
-    if (choice.ok) return ok({ engine, ...choice.value });
+    if (choice.ok) {
+      const { formats } = engine;
+      const others = named.slice(index + 1).filter((other) => other.formats.some((format) => formats.includes(format)));
+      return ok({ engine, others, ...choice.value });
+    }
     refusals.push(`${engine.name}: ${choice.error}`);
   }
   return err(refusals.join("; "));

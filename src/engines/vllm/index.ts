@@ -1,0 +1,52 @@
+import type { EngineApi } from "../../core/engine-api.ts";
+import type { Engine } from "../engine.ts";
+import { checkOpenaiProof } from "../openai-proof.ts";
+import { chooseFiles } from "../safetensors/files.ts";
+import { memoryRules } from "../safetensors/memory.ts";
+import { command } from "./command.ts";
+import { explainExit } from "./exit.ts";
+import { MEMORY_OPTIONS } from "./memory.ts";
+import { capacityRequest, furtherProofs, healthRequest, proofRequest, readCapacity } from "./readiness.ts";
+import { readVersion } from "./version.ts";
+import { work } from "./work.ts";
+
+/** Of these a model has those that are its work. */
+const APIS: readonly EngineApi[] = [
+  ...(["chat", "completions", "embeddings", "rerank", "responses", "messages", "messages-count"] as const),
+  ...(["transcriptions", "translations", "tokenize", "detokenize", "tokenize-chat"] as const),
+  ...(["template-settings", "continues-when-asked"] as const),
+];
+
+/** vLLM: safetensors on GPUs, of one node or several. */
+export const vllm: Engine = {
+  name: "vllm",
+  program: "vllm",
+  formats: ["safetensors"],
+  apis: APIS,
+  spansNodes: true,
+  servesOn: (rank) => rank === 0,
+  needsGpu: true,
+  python: {
+    name: "vllm",
+    requiresPython: ">=3.10,<3.14",
+    program: "vllm",
+    // Loads every part of it, torch and the kernels among them, to list what it understands.
+    selfTest: ["serve", "--help"],
+    // The project keeps builds of every release for each CUDA beside the one for the newest on PyPI.
+    buildsFor: (version, backend) => `https://wheels.vllm.ai/${version}/${backend}`,
+  },
+  probes: { version: ["--version"] },
+  memoryRules: (asked) => memoryRules(asked, MEMORY_OPTIONS),
+  chooseFiles,
+  command,
+  healthRequest,
+  proofRequest,
+  furtherProofs,
+  checkProof: checkOpenaiProof,
+  capacityRequest,
+  readCapacity,
+  work,
+  explainExit,
+  readVersion,
+  readDevices: () => [],
+};
