@@ -6,4 +6,13 @@ ROOT=$(dirname "$(dirname "$(readlink -f "$0")")")
 # less for that; a download costs it a sixth more of processor time, because all that is heavy in it is native code.
 [ "${1:-}" = agent ] && ECONOMY="--no-opt --no-maglev --optimize-for-size --max-semi-space-size=2" || ECONOMY=
 # shellcheck disable=SC2086
-exec "$NODE" --disable-warning=ExperimentalWarning $ECONOMY "$ROOT/scripts/boot.mjs" "$@"
+set -- "$NODE" --disable-warning=ExperimentalWarning $ECONOMY "$ROOT/scripts/boot.mjs" "$@"
+[ $$ -ne 1 ] && exec "$@"
+# The first process of a container without an init inherits every orphan in it, and has to ask for its end. Node asks for
+# those of its own children only, so this shell stays, asks for all, and passes signals on.
+"$@" <&0 &
+role=$!
+for signal in TERM INT HUP USR2; do trap "kill -$signal $role 2>/dev/null" $signal; done
+# A signal ends the waiting, not the role.
+while wait $role; status=$?; kill -0 $role 2>/dev/null; do :; done
+exit $status

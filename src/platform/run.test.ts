@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { millis } from "../core/ids.ts";
 import { readTextIfThere } from "./files.ts";
+import { listProcesses } from "./proc.ts";
 import { runProgram, type RunOutcome } from "./run.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
@@ -79,6 +80,16 @@ describe("runProgram", () => {
       kind: "notStarted",
       reason: "forbidden",
     });
+  });
+
+  test("B26 leaves no ended child that nobody asked for, whether it ended by itself or was killed", async () => {
+    for (let cycle = 0; cycle < 50; cycle++) {
+      const hangs = cycle % 5 === 4;
+      const outcome = await ended(hangs ? "sleep 60 & wait" : "exit 3", hangs ? { timeout: 50 } : {});
+      expect(outcome.timedOut).toBe(hangs);
+    }
+    const children = (await listProcesses()).filter(({ parent }) => parent === process.pid);
+    expect(children.filter(({ state }) => state === "Z")).toEqual([]);
   });
 });
 

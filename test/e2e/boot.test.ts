@@ -1,7 +1,10 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { listProcesses, type ProcessStat } from "../../src/platform/proc.ts";
 import { finished, llmgw } from "./process.ts";
 import { until } from "./wait.ts";
 
@@ -49,3 +52,43 @@ test("an agent is small from its first start on", async () => {
     await agent.end();
   }
 });
+
+const AS_FIRST = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+const cannotBeFirst = spawnSync("unshare", [...AS_FIRST, "true"]).status !== 0;
+if (cannotBeFirst) console.log("skipped: being the first process of a container needs the right to make namespaces");
+
+test.skipIf(cannotBeFirst)(
+  "B26 the first process of a container asks for the ends of orphans, and ends politely",
+  async () => {
+    // The orphan is there when the shell becomes the agent, and ends a moment later.
+    const script = '(sleep 1 &); exec "$@"';
+    const words = [
+      resolve(import.meta.dirname, "../../bin/llmgw"),
+      "agent",
+      "-c",
+      config,
+      "--data-dir",
+      join(dir, "first"),
+    ];
+    const outer = spawn("unshare", [...AS_FIRST, "sh", "-c", script, "sh", ...words], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const below = async (parent: number): Promise<readonly ProcessStat[]> =>
+      (await listProcesses()).filter((stat) => stat.parent === parent);
+    try {
+      let output = "";
+      outer.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
+      await until("its first try", () => output.includes("cannot be reached"), { seen: () => output });
+      const [first] = await below(outer.pid ?? 0);
+      // Left are the agent alone, and nothing that has ended.
+      await until("the orphan's end", async () => (await below(first?.pid ?? 0)).length === 1);
+      expect(await below(first?.pid ?? 0)).toMatchObject([{ state: expect.not.stringMatching("Z") as string }]);
+      process.kill(first?.pid ?? 0, "SIGTERM");
+      expect(await once(outer, "exit")).toEqual([0, null]);
+      expect(output).toContain("stopped");
+    } finally {
+      outer.kill("SIGKILL");
+    }
+  },
+);
