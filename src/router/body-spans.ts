@@ -21,6 +21,17 @@ export interface BodySpans {
   readonly close: number;
 }
 
+/** Of a body that is no JSON. */
+export const NO_SPANS: BodySpans = {
+  head: [],
+  turns: undefined,
+  turnEnds: [],
+  cacheKey: "",
+  user: "",
+  streamOptions: undefined,
+  close: 0,
+};
+
 export interface StreamOptionsSpan extends Span {
   readonly isObject: boolean;
   readonly isEmpty: boolean;

@@ -2,7 +2,7 @@
 export type AllowedOrigins = readonly string[];
 
 const EXPOSED =
-  "x-request-id, x-llmgw-replica, x-llmgw-attempts, retry-after, retry-after-ms, x-should-retry, " +
+  "x-request-id, request-id, x-llmgw-replica, x-llmgw-attempts, retry-after, retry-after-ms, x-should-retry, " +
   "x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, " +
   "x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens";
 /** Browsers ask again after it; most keep an answer for two hours at most. */

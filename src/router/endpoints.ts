@@ -1,3 +1,6 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { EngineApi } from "../core/engine-api.ts";
+import type { BodyType } from "./body-type.ts";
 import type { ErrorShape } from "./error-body.ts";
 
 /** What a request asks of an engine. */
@@ -11,8 +14,10 @@ type EngineWork =
 
 export interface EngineEndpoint {
   readonly kind: "engine";
+  readonly api: EngineApi;
   readonly errors: ErrorShape;
   readonly work: EngineWork;
+  readonly body: BodyType;
   /** Whether a stream counts its tokens only when `stream_options.include_usage` asks for it. */
   readonly usageByOption: boolean;
 }
@@ -31,24 +36,32 @@ export type Endpoint =
 /** Those that a client's key opens. */
 export type KeyedEndpoint = Extract<Endpoint, { readonly kind: "engine" | "models" | "model" }>;
 
-const engine = (errors: ErrorShape, work: EngineWork, usageByOption = false): EngineEndpoint => ({
+const engine = (api: EngineApi, work: EngineWork, more: Partial<EngineEndpoint> = {}): EngineEndpoint => ({
   kind: "engine",
-  errors,
+  api,
   work,
-  usageByOption,
+  errors: "openai",
+  body: "json",
+  usageByOption: false,
+  ...more,
 });
 
 /** Every path there is, but those of single models. */
 const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
-  ["/v1/chat/completions", engine("openai", "generate", true)],
-  ["/v1/completions", engine("openai", "generate", true)],
-  ["/v1/embeddings", engine("openai", "compute")],
-  ["/v1/rerank", engine("openai", "compute")],
-  ["/v1/responses", engine("openai", "generate")],
-  ["/v1/messages", engine("anthropic", "generate")],
-  ["/v1/messages/count_tokens", engine("anthropic", "count")],
-  ["/tokenize", engine("openai", "count")],
-  ["/detokenize", engine("openai", "count")],
+  ["/v1/chat/completions", engine("chat", "generate", { usageByOption: true })],
+  ["/v1/completions", engine("completions", "generate", { usageByOption: true })],
+  ["/v1/embeddings", engine("embeddings", "compute")],
+  ["/v1/rerank", engine("rerank", "compute")],
+  ["/v1/responses", engine("responses", "generate", { errors: "responses" })],
+  ["/v1/responses/input_tokens", engine("responses-count", "count")],
+  ["/v1/messages", engine("messages", "generate", { errors: "anthropic" })],
+  ["/v1/messages/count_tokens", engine("messages-count", "count", { errors: "anthropic" })],
+  ["/v1/audio/transcriptions", engine("transcriptions", "compute", { body: "form" })],
+  ["/v1/audio/translations", engine("translations", "compute", { body: "form" })],
+  ["/v1/audio/speech", engine("speech", "compute")],
+  ["/v1/images/generations", engine("images", "compute")],
+  ["/tokenize", engine("tokenize", "count")],
+  ["/detokenize", engine("detokenize", "count")],
   ["/v1/models", { kind: "models" }],
   ["/healthz", { kind: "health" }],
   // What monitors made for engines ask for.
@@ -66,3 +79,12 @@ export function findEndpoint(path: string): Endpoint | undefined {
 }
 
 export const methodsOf = ({ kind }: Endpoint): readonly string[] => (kind === "engine" ? ["POST"] : ["GET", "HEAD"]);
+
+/** Whose errors a path's client reads. Anthropic's clients ask for models by the same path, and say who they are. */
+export function shapeOf(path: string, headers: IncomingHttpHeaders): ErrorShape {
+  const endpoint = ENDPOINTS.get(path);
+  if (endpoint?.kind === "engine") return endpoint.errors;
+  const isModels = path === "/v1/models" || path.startsWith(MODEL_PREFIX);
+  if (isModels) return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
+  return path.startsWith("/v1/messages") ? "anthropic" : "openai";
+}

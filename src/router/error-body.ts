@@ -1,7 +1,9 @@
 import { type ErrorCode, ERRORS } from "../core/errors.ts";
+import { anthropicErrorBody } from "../wire/anthropic/error.ts";
+import { responsesErrorEvent } from "../wire/responses/error.ts";
 
-/** Whose error objects a path's clients read. */
-export type ErrorShape = "openai" | "anthropic";
+/** Whose error objects a path's clients read. Responses differ from the rest of OpenAI only in the events of a stream. */
+export type ErrorShape = "openai" | "responses" | "anthropic";
 
 export interface Refusal {
   readonly code: ErrorCode;
@@ -12,30 +14,24 @@ export interface Refusal {
 }
 
 export function errorBody(shape: ErrorShape, refusal: Refusal, requestId: string): string {
-  if (shape === "anthropic") return anthropicBody(refusal, requestId);
-  const { type, code } = ERRORS[refusal.code];
+  const { type, code, http } = ERRORS[refusal.code];
+  if (shape === "anthropic") return anthropicErrorBody({ status: http, message: refusal.message }, requestId);
   return JSON.stringify({ error: { message: refusal.message, type, param: refusal.param ?? null, code } });
 }
 
 /** The same as the last event of a stream that broke. */
 export function errorEvent(shape: ErrorShape, refusal: Refusal, requestId: string): string {
-  const data = `data: ${errorBody(shape, refusal, requestId)}\n\n`;
-  // Anthropic's clients drop events without a name that they know.
-  return shape === "anthropic" ? `event: error\n${data}` : data;
+  const body = errorBody(shape, refusal, requestId);
+  switch (shape) {
+    case "openai":
+      return `data: ${body}\n\n`;
+    case "anthropic":
+      // Anthropic's clients drop events without a name that they know.
+      return `event: error\ndata: ${body}\n\n`;
+    case "responses": {
+      const { type, code } = ERRORS[refusal.code];
+      // How far the engine had counted its events is not known here.
+      return responsesErrorEvent({ message: refusal.message, type, code }, 0);
+    }
+  }
 }
-
-function anthropicBody({ code, message }: Refusal, requestId: string): string {
-  const { http } = ERRORS[code];
-  const type = ANTHROPIC_TYPES[http] ?? (http >= 500 ? "api_error" : "invalid_request_error");
-  return JSON.stringify({ type: "error", error: { type, message }, request_id: requestId });
-}
-
-const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
-  401: "authentication_error",
-  403: "permission_error",
-  404: "not_found_error",
-  413: "request_too_large",
-  429: "rate_limit_error",
-  503: "overloaded_error",
-  504: "timeout_error",
-};

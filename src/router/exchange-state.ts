@@ -2,6 +2,7 @@ import type { Millis } from "../core/ids.ts";
 import type { EngineConnection } from "./engine/connection.ts";
 import type { Model, Replica } from "./fleet.ts";
 import type { Relay } from "./relay.ts";
+import type { EngineAsk } from "./translate/ask.ts";
 
 /** Where one client's request is. Only its Exchange moves it. */
 export type State =
@@ -14,6 +15,7 @@ export type State =
   | {
       readonly kind: "waiting";
       readonly replica: Replica;
+      readonly ask: EngineAsk;
       connection: EngineConnection | undefined;
       connected: boolean;
       since: Millis;

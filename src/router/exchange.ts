@@ -4,8 +4,9 @@ import { assertNever } from "../core/result.ts";
 import { admit, type Admission } from "../routing/admission.ts";
 import { decideRetry, FAILURES } from "../routing/retry.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
+import { beginRelay } from "./begin-relay.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
-import { inSeconds, overdueAnswer, overdueRest, overdueUpload } from "./deadlines.ts";
+import { dueOf, inSeconds } from "./deadlines.ts";
 import type { AnswerListener, EngineFailure } from "./engine/connection.ts";
 import type { ResponseHead } from "./engine/response-head.ts";
 import { errorEvent, type Refusal } from "./error-body.ts";
@@ -17,12 +18,17 @@ import { enter } from "./keys/enter.ts";
 import { noteFailure, noteRelay, noteTry, noteWait } from "./note.ts";
 import { type Question, questionOf } from "./question.ts";
 import { allAside, engineFailed, noModel, notReady, overloaded, unknownModel } from "./refusals.ts";
-import { answerHeaders, isEventStream } from "./relay-headers.ts";
-import { Relay } from "./relay.ts";
 import { refusalReply, sendReply } from "./reply.ts";
 import type { Timed } from "./sweep.ts";
+import type { EngineAsk } from "./translate/ask.ts";
 import { receive, type Upload, type UploadListener } from "./upload.ts";
 import type { Waiter } from "./waiting-room.ts";
+
+interface Sending {
+  readonly ask: EngineAsk;
+  /** Not on a connection that was kept. */
+  readonly fresh: boolean;
+}
 
 /**
  * One client's request, from its head to the end of its answer, over as many replicas as it takes. It owns its state and
@@ -54,7 +60,10 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     this.#context.sweep.add(this);
     const over = this.#request.visit.peek();
     if (over !== undefined) this.#refuse(over.refusal, over.headers);
-    else receive(this.#request.req, this.#context.limits.bodyBytes, this);
+    else {
+      const { req, endpoint } = this.#request;
+      receive(req, { type: endpoint.body, limit: this.#context.limits.bodyBytes }, this);
+    }
   }
 
   /** Nothing has been answered yet. */
@@ -110,9 +119,14 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     const admission = this.#admit(model, question, this.#tried);
     if (admission.kind === "send") {
       if (this.#lastFailure !== undefined) this.#context.metrics.retried(this.#lastFailure.kind);
+      const ask = question.asks.to(admission.to.route, admission.to.lacks);
+      if (!ask.ok) {
+        this.#refuse(ask.error, []);
+        return;
+      }
       const sending = { model, replica: admission.to, failed: this.#tried.length, policy: this.#context.policyName };
       noteTry(this.#trace, sending, this.#now());
-      this.#send(admission.to, question, false);
+      this.#send(admission.to, question, { ask: ask.value, fresh: false });
     } else if (admission.kind === "full") {
       this.#wait(model);
     } else if (this.#lastFailure !== undefined) {
@@ -155,15 +169,16 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     this.#refuse(later.refusal, later.headers);
   }
 
-  #send(replica: Replica, { body, tokens, pick }: Question, fresh: boolean): void {
-    const { req, target, requestId } = this.#request;
+  #send(replica: Replica, { tokens, pick }: Question, { ask, fresh }: Sending): void {
+    const { req, requestId } = this.#request;
+    const { target, body } = ask;
     const now = this.#now();
     const forwarded = (this.#forwarded ??= forwardedHeaders(req.rawHeaders));
     const head = requestHead({ replica: replica.route, target, requestId, bodyBytes: body.bytes, forwarded });
     this.#trace.replica = replica.id;
     this.#context.fleet.begin(replica, now, { tokens, keys: pick.prompt.keys });
     this.#unread = tokens;
-    const state: Waiting = { kind: "waiting", replica, connection: undefined, connected: false, since: now };
+    const state: Waiting = { kind: "waiting", replica, ask, connection: undefined, connected: false, since: now };
     this.#state = state;
     state.connection = replica.pool.send({ head, body: body.chunks }, this, fresh);
     this.#trace.handedOverAt = this.#now();
@@ -191,21 +206,15 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     const { replica, connection } = state;
     replica.queuedTokens -= this.#unread;
     this.#unread = 0;
-    const relay = this.#beginRelay(head, replica, now);
+    const hidesUsage = this.#question?.hidesUsage === true;
+    const beginning = { state, hidesUsage, ownHeaders: this.#ownHeaders() };
+    const relay = beginRelay(this.#context, this.#request, { head, beginning, now });
     this.#state = { kind: "relaying", replica, connection, relay, activeAt: now, held: false };
   }
 
   #isAnotherFree(replica: Replica): boolean {
     if (this.#model === undefined || this.#question === undefined) return false;
     return this.#admit(this.#model, this.#question, [...this.#tried, replica]).kind === "send";
-  }
-
-  #beginRelay(head: ResponseHead, replica: Replica, now: Millis): Relay {
-    const isStream = head.status < 300 && isEventStream(head);
-    const headers = answerHeaders(head, replica.route, { isStream, now: this.#context.clock.now() });
-    headers.push("x-request-id", this.#request.requestId, ...this.#ownHeaders());
-    const hidesUsage = this.#question?.hidesUsage === true;
-    return new Relay(this.#request.res, { status: head.status, headers, isStream, hidesUsage }, now);
   }
 
   /** What every answer carries. */
@@ -231,16 +240,22 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
 
   onReadDone(): void {
     if (this.#state.kind !== "relaying") return;
-    this.#state.relay.flush();
+    const { relay } = this.#state;
+    relay.flush();
     // The client has a part of the answer: there is no sending again, and a prompt can be large.
-    this.#question = undefined;
+    if (relay.hasBegun) this.#question = undefined;
   }
 
   onEnd(last: Buffer | undefined): void {
     const state = this.#state;
     if (state.kind !== "relaying") return;
     const now = this.#now();
-    state.relay.end(last, now);
+    const further = state.relay.end(last, now);
+    if (further !== undefined && this.#question !== undefined) {
+      this.#leave(state.replica);
+      this.#send(state.replica, this.#question, { ask: further, fresh: false });
+      return;
+    }
     const ending = state.relay.ending();
     if (ending.outcome === "engine_error" && ending.detail !== undefined) state.replica.saw("broke", now);
     if (ending.detail !== undefined) this.#context.metrics.cut(ending.outcome);
@@ -253,7 +268,8 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     else if (state.kind === "waiting" || state.kind === "relaying") this.#attemptFailed(state, failure);
   }
 
-  #attemptFailed({ replica }: Waiting | Relaying, failure: EngineFailure): void {
+  #attemptFailed(state: Waiting | Relaying, failure: EngineFailure): void {
+    const { replica } = state;
     this.#leave(replica);
     this.#state = { kind: "deciding" };
     noteFailure(this.#trace, failure.detail);
@@ -267,10 +283,10 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     });
     if (decision.kind === "fail" || this.#question === undefined || this.#model === undefined) {
       this.#failed(failure);
-    } else if (decision.kind === "sameReplica") {
+    } else if (decision.kind === "sameReplica" && state.kind === "waiting") {
       this.#staleRetried = true;
       this.#context.metrics.retried(failure.kind);
-      this.#send(replica, this.#question, true);
+      this.#send(replica, this.#question, { ask: state.ask, fresh: true });
     } else {
       this.#lastFailure = failure;
       this.#tried.push(replica);
@@ -289,7 +305,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     noteFailure(this.#trace, failure.detail);
     const { shape, requestId } = this.#request;
     const refusal = engineFailed(state.replica.id, failure, code);
-    state.relay.breakOff(errorEvent(shape, refusal, requestId));
+    state.relay.breakOff(errorEvent(shape, refusal, requestId), refusal);
     this.#context.metrics.cut(failure.kind);
     this.#settle({ code: ERRORS[code].http, outcome: failure.kind, detail: failure.detail });
   }
@@ -310,51 +326,24 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   }
 
   onTick(now: Millis): void {
-    const state = this.#state;
-    switch (state.kind) {
-      case "uploading":
-        this.#tickUpload(state.activeAt, now);
+    const due = dueOf(this.#state, this.#context.limits, now);
+    if (due === undefined) return;
+    switch (due.kind) {
+      case "upload":
+        this.#refuse(due.refusal, []);
         return;
-      case "waiting":
-        this.#tickWaiting(state, now);
+      case "answer":
+        due.state.connection?.drop();
+        // A client that takes nothing for so long is as good as gone; that is not the engine's fault.
+        if (due.state.kind === "relaying" && due.state.held) this.abort();
+        else this.onFailure(due.failure);
         return;
-      case "relaying":
-        this.#tickRelaying(state, now);
-        return;
-      // The waiting room keeps its own deadline, and so does a visit that waits for a share.
-      case "queued":
-      case "sharing":
-      case "deciding":
-      case "over":
+      case "silence":
+        due.state.relay.keepAlive(now);
         return;
       default:
-        assertNever(state);
+        assertNever(due);
     }
-  }
-
-  #tickUpload(activeAt: Millis, now: Millis): void {
-    const refusal = overdueUpload(activeAt, this.#context.limits, now);
-    if (refusal !== undefined) this.#refuse(refusal, []);
-  }
-
-  #tickWaiting(state: Waiting, now: Millis): void {
-    const failure = overdueAnswer(state, this.#context.limits, now);
-    if (failure === undefined) return;
-    state.connection?.drop();
-    this.#attemptFailed(state, failure);
-  }
-
-  #tickRelaying(state: Relaying, now: Millis): void {
-    const { limits } = this.#context;
-    const failure = overdueRest(state, limits, now);
-    if (failure === undefined) {
-      if (now - state.relay.sentAt >= limits.streamComment) state.relay.comment(now);
-      return;
-    }
-    state.connection?.drop();
-    // A client that takes nothing for so long is as good as gone; that is not the engine's fault.
-    if (state.held) this.abort();
-    else this.#brokeOff(state, failure);
   }
 
   #refuse(refusal: Refusal, headers: readonly string[]): void {

@@ -1,3 +1,4 @@
+import type { EngineApi } from "../core/engine-api.ts";
 import type { Millis, ProfileName, ReplicaId } from "../core/ids.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -22,6 +23,8 @@ export class Replica implements Candidate {
   queuedTokens = 0;
   lastPicked = 0;
   health: Health = GOOD;
+  /** What it turned out not to have, whatever its route says. */
+  readonly lacks = new Set<EngineApi>();
   /** Who waits for it; undefined while no model lists it. */
   room: WaitingRoom | undefined;
   readonly #headroom: number;

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { PickContext } from "../routing/policy.ts";
 import { NO_PROMPT, type PromptKeys } from "../routing/prompt.ts";
-import { type Body, withUsage } from "./ask-usage.ts";
+import { withUsage } from "./ask-usage.ts";
 import type { ExchangeContext } from "./context.ts";
 import type { EngineEndpoint } from "./endpoints.ts";
+import type { ErrorShape } from "./error-body.ts";
 import { promptKeys } from "./prompt-keys.ts";
+import { Asks } from "./translate/asks.ts";
 import type { Upload } from "./upload.ts";
 
 /** Text in the languages that are written most has about four bytes a token. */
@@ -12,7 +14,8 @@ const BYTES_PER_TOKEN = 4;
 
 /** A client's request as an engine gets it, and what choosing the engine needs of it. */
 export interface Question {
-  readonly body: Body;
+  /** By the engine that is asked. */
+  readonly asks: Asks;
   /** The engine is asked for counts that the client did not ask for. */
   readonly hidesUsage: boolean;
   readonly needsSlot: boolean;
@@ -24,15 +27,22 @@ export interface Question {
 interface Asked {
   readonly req: Pick<IncomingMessage, "headers">;
   readonly endpoint: EngineEndpoint;
+  readonly shape: ErrorShape;
+  readonly requestId: string;
+  readonly path: string;
+  readonly target: string;
 }
 
-export function questionOf(context: ExchangeContext, { req, endpoint }: Asked, upload: Upload): Question {
+export function questionOf(context: ExchangeContext, asked: Asked, upload: Upload): Question {
+  const { req, endpoint, path, target } = asked;
   const { fields, spans } = upload;
+  const model = fields.model.kind === "name" ? fields.model.name : "";
   const hidesUsage = context.asksUsage && endpoint.usageByOption && fields.stream && !fields.includeUsage;
-  const readsPrompt = context.policy.readsPrompt && endpoint.work === "generate" && fields.model.kind === "name";
-  const prompt = readsPrompt ? keysOf(upload, fields.model.name, req.headers["x-claude-code-session-id"]) : NO_PROMPT;
+  const readsPrompt = context.policy.readsPrompt && endpoint.work === "generate";
+  const prompt = readsPrompt ? keysOf(upload, model, req.headers["x-claude-code-session-id"]) : NO_PROMPT;
+  const body = hidesUsage ? withUsage(upload, spans) : upload;
   return {
-    body: hidesUsage ? withUsage(upload, spans) : upload,
+    asks: new Asks({ api: endpoint.api, path, target, asker: asked, model, original: upload, body }),
     hidesUsage,
     needsSlot: endpoint.work !== "count",
     tokens: Math.ceil(upload.bytes / BYTES_PER_TOKEN),

@@ -14,6 +14,16 @@ export function noModel(field: ModelField): Refusal {
   return { code: "BAD_REQUEST", message: `${what} Set "model" to one of the names in GET /v1/models.`, param: "model" };
 }
 
+/** What keeps things between requests; of Messages and Responses, everything below the request itself. */
+const STATEFUL =
+  /^\/v1\/(?:assistants|threads|files|uploads|batches|fine_tuning|vector_stores|containers|conversations|evals|videos|responses\/|chat\/completions\/|messages\/batches|skills|agents|sessions)/;
+
+export function unknownUrl(path: string): Refusal {
+  const shown = path.slice(0, 200);
+  const why = STATEFUL.test(path) ? ": it would need something to be kept between requests, and nothing is" : "";
+  return { code: "UNKNOWN_URL", message: `There is no ${shown} here${why}.` };
+}
+
 /** Worded as OpenAI does, because clients look for it; one message for what is not there and what may not be seen. */
 export const unknownModel = (name: string): Refusal => ({
   code: "MODEL_NOT_FOUND",

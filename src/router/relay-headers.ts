@@ -53,6 +53,8 @@ export function answerHeaders(
 ): string[] {
   const headers = relayedHeaders(head, replica, isStream);
   headers.push(...retryAfterOf(head, now));
+  // What an engine cannot do it cannot do the next time either, but clients repeat whatever is 500 or above.
+  if (head.status === 501) headers.push("x-should-retry", "false");
   return headers;
 }
 
@@ -66,6 +68,17 @@ function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStream: boo
   }
   if (isStream) out.push("cache-control", "no-cache, no-transform", "x-accel-buffering", "no");
   else if (head.framing.kind === "length") out.push("content-length", String(head.framing.bytes));
+  return out;
+}
+
+/** The headers of an answer whose body became another: JSON, of another length. */
+export function rewrittenHeaders(headers: readonly string[]): string[] {
+  const out: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? "";
+    if (name !== "content-type" && name !== "content-length") out.push(name, headers[index + 1] ?? "");
+  }
+  out.push("content-type", "application/json; charset=utf-8");
   return out;
 }
 

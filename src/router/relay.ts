@@ -3,15 +3,16 @@ import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
 import type { Ending } from "./account.ts";
 import { BodyWatch } from "./body-watch.ts";
+import type { Refusal } from "./error-body.ts";
 import { type StreamEnd, StreamWatch } from "./stream-watch.ts";
+import { KEEP_ALIVE } from "./keep-alive.ts";
+import { rewrittenHeaders } from "./relay-headers.ts";
+import type { EngineAsk, Rewrite } from "./translate/ask.ts";
+import type { Asker } from "./translate/errors.ts";
+import { Collector } from "./translate/collector.ts";
+import { EventsFilter } from "./translate/events-filter.ts";
 import { UsageFilter } from "./usage-filter.ts";
 import type { Usage } from "./usage.ts";
-
-/**
- * A comment and no empty line after it: some clients take an empty line for the end of an event, and parse nothing, once
- * the engine has sent an id.
- */
-const COMMENT = Buffer.from(": waiting\n");
 
 export interface RelayHead {
   readonly status: number;
@@ -20,6 +21,9 @@ export interface RelayHead {
   readonly isStream: boolean;
   /** The stream holds an event of counts that the client did not ask for. */
   readonly hidesUsage: boolean;
+  /** Undefined: the engine's bytes are the client's. */
+  readonly rewrite: Rewrite | undefined;
+  readonly asker: Asker;
 }
 
 /** An engine's answer on its way to the client: the engine's bytes, and on event streams a line of our own between events. */
@@ -28,7 +32,10 @@ export class Relay {
   readonly #head: RelayHead;
   readonly #stream: StreamWatch | undefined;
   readonly #body: BodyWatch | undefined;
-  readonly #filter: UsageFilter | undefined;
+  readonly #filter: UsageFilter | EventsFilter | undefined;
+  readonly #collector: Collector | undefined;
+  /** Of the answer as the client gets it. */
+  #status: number;
   bytesOut = 0;
   firstTokenAt: Millis | undefined;
   /** When bytes last went to the client. */
@@ -38,7 +45,10 @@ export class Relay {
     this.#res = res;
     this.#head = head;
     this.sentAt = now;
-    if (head.isStream && head.hidesUsage) this.#filter = new UsageFilter();
+    this.#status = head.status;
+    if (head.rewrite?.kind === "events") this.#filter = new EventsFilter(head.rewrite);
+    else if (head.rewrite?.kind === "whole") this.#collector = new Collector(head.status, head.asker, head.rewrite);
+    else if (head.isStream && head.hidesUsage) this.#filter = new UsageFilter();
     if (head.isStream) this.#stream = new StreamWatch();
     else this.#body = new BodyWatch();
   }
@@ -54,51 +64,77 @@ export class Relay {
 
   /** False: the client does not keep up, and nothing more should be written before `drain`. */
   write(chunk: Buffer, now: Millis): boolean {
-    this.#begin();
     this.#saw(chunk, now);
+    if (this.#collector !== undefined) {
+      this.#collector.push(chunk);
+      return true;
+    }
+    this.#begin();
     const kept = this.#filter === undefined ? chunk : this.#filter.push(chunk);
     if (kept === undefined) return true;
+    this.sentAt = now;
     this.bytesOut += kept.length;
     return this.#res.write(kept);
   }
 
-  end(last: Buffer | undefined, now: Millis): void {
-    this.#begin();
+  /** The engine's answer is whole. What comes back is to be asked of the engine before the client has its own. */
+  end(last: Buffer | undefined, now: Millis): EngineAsk | undefined {
     if (last !== undefined) this.#saw(last, now);
+    if (this.#collector !== undefined) return this.#endCollected(this.#collector, last);
+    this.#begin();
     const kept = this.#filter === undefined ? last : this.#filter.finish(last);
-    if (kept === undefined) {
-      this.#res.end();
-      return;
-    }
-    this.bytesOut += kept.length;
-    this.#res.end(kept);
+    this.bytesOut += kept?.length ?? 0;
+    if (kept === undefined) this.#res.end();
+    else this.#res.end(kept);
+    return undefined;
+  }
+
+  #endCollected(collector: Collector, last: Buffer | undefined): EngineAsk | undefined {
+    if (last !== undefined) collector.push(last);
+    const { original, rewritten } = collector.finish();
+    if (rewritten.kind === "ask") return rewritten.ask;
+    const isSame = rewritten.kind === "same";
+    const body = isSame ? original : Buffer.from(rewritten.body);
+    const headers = isSame ? [...this.#head.headers] : rewrittenHeaders(this.#head.headers);
+    if (!isSame) headers.push("content-length", String(body.length));
+    this.#status = isSame ? this.#head.status : rewritten.status;
+    this.#res.writeHead(this.#status, headers);
+    this.bytesOut += body.length;
+    this.#res.end(body);
+    return undefined;
   }
 
   #saw(chunk: Buffer, now: Millis): void {
-    this.sentAt = now;
     this.#body?.push(chunk);
     if (this.#stream?.push(chunk) === true) this.firstTokenAt = now;
   }
 
   /** The client has the status line even when no byte of the body follows for long. */
   flush(): void {
+    if (this.#collector !== undefined) return;
     this.#begin();
     if (this.bytesOut === 0) this.#res.flushHeaders();
   }
 
+  /** What was translated goes out in whole events. */
+  get #isBetweenEvents(): boolean {
+    return this.#filter instanceof EventsFilter || this.#stream?.isBetweenEvents === true;
+  }
+
   /** Keeps proxies between from taking a silent stream for a dead one. */
-  comment(now: Millis): void {
-    if (this.#stream?.isBetweenEvents !== true || this.#res.writableNeedDrain) return;
+  keepAlive(now: Millis): void {
+    if (!this.#isBetweenEvents || this.#res.writableNeedDrain) return;
     this.sentAt = now;
-    this.#res.write(COMMENT);
+    this.#res.write(KEEP_ALIVE[this.#head.asker.shape]);
   }
 
   /**
    * The engine is gone and the client has a part of its answer. A stream ends with an error event, never with [DONE];
    * anything else ends so that no client can take it for whole.
    */
-  breakOff(errorEvent: string): void {
-    if (this.#stream === undefined) this.#res.destroy();
+  breakOff(errorEvent: string, { message, code }: Refusal): void {
+    if (this.#filter instanceof EventsFilter) this.#res.end(this.#filter.fail(message, ERRORS[code].http));
+    else if (this.#stream === undefined) this.#res.destroy();
     else this.#res.end(this.#stream.isBetweenEvents ? errorEvent : `\n\n${errorEvent}`);
   }
 
@@ -113,7 +149,7 @@ export class Relay {
 
   /** What an answer counts as that the engine ended by itself. */
   ending(): Ending {
-    const { status } = this.#head;
+    const status = this.#status;
     if (status >= 400) return { code: status, outcome: status >= 500 ? "engine_error" : "refused_by_engine" };
     const end: StreamEnd = this.#stream?.end() ?? { kind: "complete" };
     switch (end.kind) {

@@ -56,6 +56,7 @@ const LITERALS: Readonly<Record<number, Token>> = {
  * character passes here and is the engine's to refuse.
  */
 export class BodyScanner {
+  readonly reads = "JSON object";
   #expect: Expect = "value";
   #token: Token = NONE;
   #problem: string | undefined;

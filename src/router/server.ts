@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
+import { Server as TlsServer } from "node:tls";
 import { type ErrorCode, ERRORS } from "../core/errors.ts";
 import { assertNever } from "../core/result.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,9 +11,10 @@ import { ROUTING_POLICIES, type RoutingPolicyName } from "../routing/policies.ts
 import { Accounts, type UsageSink } from "./account.ts";
 import { ClientSockets } from "./client-sockets.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
-import { type AllowedOrigins, corsHeaders, preflightHeaders } from "./cors.ts";
-import { type Endpoint, findEndpoint, type KeyedEndpoint, methodsOf } from "./endpoints.ts";
-import { errorBody, type Refusal } from "./error-body.ts";
+import { type AllowedOrigins, preflightHeaders } from "./cors.ts";
+import { echoedHeaders } from "./echoed-headers.ts";
+import { type Endpoint, findEndpoint, type KeyedEndpoint, methodsOf, shapeOf } from "./endpoints.ts";
+import { errorBody, type ErrorShape, type Refusal } from "./error-body.ts";
 import { Exchange } from "./exchange.ts";
 import { Fleet } from "./fleet.ts";
 import { Gate, type RouterAuth } from "./keys/gate.ts";
@@ -20,8 +22,8 @@ import type { KeyBook } from "./keys/key-book.ts";
 import type { Visit } from "./keys/visit.ts";
 import type { RouterLimits } from "./limits.ts";
 import { RouterMetrics } from "./metrics.ts";
-import { decodeModelName, modelBody, modelListBody } from "./models.ts";
-import { unknownModel } from "./refusals.ts";
+import { decodeModelName, modelBody, modelListBody, pageOf } from "./models.ts";
+import { unknownModel, unknownUrl } from "./refusals.ts";
 import { type HttpExchange, refusalReply, type Reply, sendContinue, sendReply } from "./reply.ts";
 import { Sweep, type Timed } from "./sweep.ts";
 
@@ -47,6 +49,7 @@ interface Asked extends HttpExchange {
   readonly requestId: string;
   readonly path: string;
   readonly target: string;
+  readonly shape: ErrorShape;
   readonly extraHeaders: readonly string[];
 }
 
@@ -128,6 +131,11 @@ export class RouterServer {
     });
   }
 
+  /** Shows another certificate to connections that are made from now on. Nothing, when the router speaks no TLS. */
+  renewTls({ cert, key }: { readonly cert: string; readonly key: string }): void {
+    if (this.#server instanceof TlsServer) this.#server.setSecureContext({ cert, key });
+  }
+
   readonly #pruning: Timed = {
     onTick: (now) => {
       this.fleet.tick(now);
@@ -163,16 +171,13 @@ export class RouterServer {
     const { req, res } = http;
     if (this.#isStopping) res.shouldKeepAlive = false;
     const { path, target } = splitTarget(req.url ?? "/");
-    const asked: Asked = {
-      ...http,
-      path,
-      target,
-      requestId: requestIdOf(req.headers["x-request-id"]),
-      extraHeaders: corsHeaders(this.#options.cors, req.headers.origin),
-    };
+    const requestId = requestIdOf(req.headers["x-request-id"]);
+    const shape = shapeOf(path, req.headers);
+    const extraHeaders = echoedHeaders({ headers: req.headers, shape, requestId }, this.#options.cors);
+    const asked: Asked = { ...http, path, target, requestId, shape, extraHeaders };
     const endpoint = findEndpoint(path);
     if (endpoint === undefined) {
-      this.#refuse(asked, { code: "UNKNOWN_URL", message: `There is no ${path.slice(0, 200)} here.` });
+      this.#refuse(asked, unknownUrl(path));
       return;
     }
     if (req.method === "OPTIONS") this.#preflight(asked, endpoint);
@@ -208,10 +213,11 @@ export class RouterServer {
       this.metrics.turnedAway(ERRORS[refusal.code].http);
       this.#refuse(asked, refusal, headers);
     } else if (endpoint.kind === "engine") {
-      this.#exchange({ ...asked, shape: endpoint.errors, endpoint, visit: entered.value }, waitsForContinue);
+      this.#exchange({ ...asked, endpoint, visit: entered.value }, waitsForContinue);
     } else if (endpoint.kind === "models") {
       const routes = [...this.fleet.models()].map(({ route }) => route);
-      this.#reply(asked, 200, modelListBody(routes.filter(({ name }) => entered.value.mayAsk(name))));
+      const seen = routes.filter(({ name }) => entered.value.mayAsk(name));
+      this.#reply(asked, 200, modelListBody(seen, pageOf(asked.target)));
     } else this.#model(asked, endpoint.name, entered.value);
   }
 
@@ -282,7 +288,7 @@ export class RouterServer {
   }
 
   #refuse(asked: Asked, refusal: Refusal, headers: readonly string[] = []): void {
-    const reply = refusalReply(findEndpointShape(asked.path), refusal, asked.requestId);
+    const reply = refusalReply(asked.shape, refusal, asked.requestId);
     this.#send(asked, { ...reply, headers: [...reply.headers, ...headers, ...asked.extraHeaders] });
   }
 
@@ -334,9 +340,6 @@ function clientErrorRefusal({ code }: NodeJS.ErrnoException): Refusal {
     return { code: "REQUEST_TIMEOUT", message: "The request's head did not come in time." };
   return { code: "BAD_REQUEST", message: "What was sent is no HTTP/1.1 request." };
 }
-
-const findEndpointShape = (path: string): "openai" | "anthropic" =>
-  path.startsWith("/v1/messages") ? "anthropic" : "openai";
 
 /** The client's own id when it can stand in a log line and a header, else a new one. */
 const requestIdOf = (given: string | readonly string[] | undefined): string =>

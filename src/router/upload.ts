@@ -2,9 +2,12 @@ import type { IncomingMessage } from "node:http";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import { formatBytes } from "../core/format.ts";
 import type { Bytes } from "../core/ids.ts";
+import type { Result } from "../core/result.ts";
+import { type BodyType, readAs } from "./body-type.ts";
 import type { Refusal } from "./error-body.ts";
 import type { BodySpans } from "./body-spans.ts";
 import { BodyScanner, type RoutingFields } from "./scan-body.ts";
+import { FormScanner } from "./scan-form.ts";
 
 /** A request's body, whole. The pieces are as they came: nothing large is joined. */
 export interface Upload {
@@ -32,10 +35,31 @@ const PLAIN: ReadonlySet<string> = new Set(["", "identity"]);
 
 const isDecodable = (coding: string): coding is keyof typeof DECODERS => coding in DECODERS;
 
+/** Finds what routing needs in a body as its bytes come. */
+interface Scanner {
+  /** What it reads, for people. */
+  readonly reads: string;
+  push(chunk: Buffer): void;
+  finish(): Result<RoutingFields, string>;
+  spans(): BodySpans;
+}
+
+interface Expected {
+  readonly type: BodyType;
+  /** Of the body after its Content-Encoding is undone. */
+  readonly limit: Bytes;
+}
+
 /** Reads a body to its end or to the first thing wrong with it. One of onUpload and onRefused is called, once. */
-export function receive(req: IncomingMessage, limit: Bytes, listener: UploadListener): void {
+export function receive(req: IncomingMessage, { type, limit }: Expected, listener: UploadListener): void {
+  const as = readAs(type, req.headers);
+  if (as.kind === "refused") {
+    listener.onRefused(as.refusal);
+    return;
+  }
   const coding = (req.headers["content-encoding"] ?? "").trim().toLowerCase();
-  const receiver = new Receiver(limit, listener);
+  const scanner = as.kind === "json" ? new BodyScanner() : new FormScanner(as.boundary);
+  const receiver = new Receiver(limit, scanner, listener);
   if (Number(req.headers["content-length"] ?? 0) > limit) receiver.refuseSize();
   else if (PLAIN.has(coding)) readPlain(req, receiver);
   else if (isDecodable(coding)) readEncoded(req, coding, receiver);
@@ -82,13 +106,14 @@ function readEncoded(req: IncomingMessage, coding: keyof typeof DECODERS, receiv
 class Receiver {
   readonly #limit: Bytes;
   readonly #listener: UploadListener;
-  readonly #scanner = new BodyScanner();
+  readonly #scanner: Scanner;
   #chunks: Buffer[] = [];
   #bytes = 0;
   isOver = false;
 
-  constructor(limit: Bytes, listener: UploadListener) {
+  constructor(limit: Bytes, scanner: Scanner, listener: UploadListener) {
     this.#limit = limit;
+    this.#scanner = scanner;
     this.#listener = listener;
   }
 
@@ -108,7 +133,10 @@ class Receiver {
     if (this.isOver) return;
     const fields = this.#scanner.finish();
     if (!fields.ok) {
-      this.refuse({ code: "BAD_REQUEST", message: `The body is not the JSON object it should be: ${fields.error}.` });
+      this.refuse({
+        code: "BAD_REQUEST",
+        message: `The body is not the ${this.#scanner.reads} it should be: ${fields.error}.`,
+      });
       return;
     }
     this.isOver = true;

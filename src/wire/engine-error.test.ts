@@ -84,11 +84,13 @@ describe("as OpenAI's clients read it", () => {
       want: { message: "The engine answered with 502.", type: "server_error", param: null, code: null },
     },
     {
-      name: "nothing",
+      name: "words",
       status: 429,
-      body: "",
-      want: { message: "The engine answered with 429.", type: "rate_limit_error", param: null, code: null },
+      body: "Slow down.",
+      want: { message: "Slow down.", type: "rate_limit_error", param: null, code: null },
     },
+    { name: "nothing", status: 429, body: "", want: undefined },
+    { name: "JSON that reports nothing", status: 503, body: {}, want: undefined },
   ])("$name", ({ status, body, want }) => {
     expect(openai(status, body)).toEqual(want);
   });

@@ -52,24 +52,28 @@ function detailText(detail: unknown): string {
 const TOO_LONG =
   /maximum context length|exceeds? (?:the )?(?:available |model'?s? )?(?:maximum )?context|context (?:size|length|window).*exceed|longer than the (?:maximum )?(?:model|context)/i;
 
+const TOO_LONG_CODE = "context_length_exceeded";
+
 /** Whether the prompt does not fit: clients shorten theirs when they are told so in the words that they look for. */
-export const isTooLong = ({ message, type, code }: EngineFault): boolean =>
-  type === "exceed_context_size_error" || code === "context_length_exceeded" || TOO_LONG.test(message);
+const isTooLong = ({ message, type, code }: EngineFault): boolean =>
+  type === "exceed_context_size_error" || code === TOO_LONG_CODE || TOO_LONG.test(message);
 
 interface EngineRefusal {
   readonly status: number;
   readonly body: string;
 }
 
-/** The engine's error as OpenAI's clients read it; undefined when it is so already. */
+/** The engine's error as OpenAI's clients read it; undefined when it is so already, or reports nothing that could be. */
 export function asOpenaiError({ status, body }: EngineRefusal): string | undefined {
   const value = parseJson(body);
-  const fault = readEngineFault(value) ?? faultOf({ message: plainText(body, status) });
-  const tooLong = status === 400 && isTooLong(fault);
-  if (isOpenaiError(value) && (!tooLong || fault.code === "context_length_exceeded")) return undefined;
+  const isText = value === undefined && body.trim() !== "";
+  const fault = isText ? faultOf({ message: plainText(body, status) }) : readEngineFault(value);
+  if (fault === undefined) return undefined;
+  const code = status === 400 && isTooLong(fault) ? TOO_LONG_CODE : fault.code;
+  if (isOpenaiError(value) && code === fault.code) return undefined;
   const { message, param, more } = fault;
-  const type = tooLong || !TYPE.test(fault.type) ? openaiType(status) : fault.type;
-  const code = tooLong ? "context_length_exceeded" : fault.code;
+  const keepsType = code !== TOO_LONG_CODE && TYPE.test(fault.type);
+  const type = keepsType ? fault.type : openaiType(status);
   return JSON.stringify({ error: { ...more, message, type, param, code } });
 }
 

@@ -3,7 +3,7 @@ import { millis } from "../../src/core/ids.ts";
 import type { RouterOptions } from "../../src/run/router.ts";
 import { post, RawClient } from "../fakes/raw-client.ts";
 import { RawUpstream, chunk, json, LAST_CHUNK, STREAM_HEAD } from "../fakes/raw-upstream.ts";
-import { RouterHarness } from "../fakes/router-harness.ts";
+import { errorOf, RouterHarness } from "../fakes/router-harness.ts";
 
 let harness: RouterHarness;
 
@@ -149,8 +149,7 @@ describe("what comes back", () => {
   });
 
   test.each([
-    [400, '{"error":{"message":"too long","type":"exceed_context_size_error","code":400}}'],
-    [404, "Not here"],
+    [400, '{"error":{"message":"no","type":"invalid_request_error","param":null,"code":null},"more":1}'],
     [500, "{}"],
     [501, ""],
   ])("an engine's own %d passes with its body", async (status, body) => {
@@ -163,7 +162,29 @@ describe("what comes back", () => {
     await harness.serve({ m: [upstream] });
     const response = await harness.post({ model: "m" });
     expect([response.status, await response.text()]).toEqual([status, body]);
+    expect(response.headers.get("x-should-retry")).toBe(status === 501 ? "false" : null);
     expect(await harness.metric(`llmgw_router_requests_total{model="m",code="${String(status)}"}`)).toBe(1);
+  });
+
+  test.each([
+    [
+      400,
+      '{"error":{"message":"too long","type":"exceed_context_size_error","code":400,"n_ctx":9}}',
+      { n_ctx: 9, message: "too long", type: "invalid_request_error", param: null, code: "context_length_exceeded" },
+    ],
+    [404, "Not here", { message: "Not here", type: "invalid_request_error", param: null, code: null }],
+    [500, '{"detail":"no"}', { message: "no", type: "server_error", param: null, code: null }],
+  ])("an engine's %d in another shape is put into the client's", async (status, body, want) => {
+    harness = await RouterHarness.start();
+    const head = `HTTP/1.1 ${String(status)} X\r\nContent-Type: text/x\r\nContent-Length: ${String(body.length)}`;
+    const upstream = harness.adopt(await RawUpstream.answering(`${head}\r\n\r\n${body}`));
+    await harness.serve({ m: [upstream] });
+    const response = await harness.post({ model: "m" });
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      status,
+      "application/json; charset=utf-8",
+    ]);
+    expect(await errorOf(response)).toEqual(want);
   });
 
   test.each([

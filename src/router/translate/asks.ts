@@ -1,0 +1,145 @@
+import type { EngineApi } from "../../core/engine-api.ts";
+import { messageOf } from "../../core/errors.ts";
+import { err, ok, type Result } from "../../core/result.ts";
+import type { ReplicaRoute } from "../../core/route.ts";
+import { chatFromMessages } from "../../wire/anthropic/request.ts";
+import { isAnthropicError } from "../../wire/anthropic/error.ts";
+import { type Fields, isFields, parseJson } from "../../wire/json-value.ts";
+import { chatFromResponses } from "../../wire/responses/request.ts";
+import type { Body } from "../ask-usage.ts";
+import type { Refusal } from "../error-body.ts";
+import type { EngineAnswer, EngineAsk, Rewritten } from "./ask.ts";
+import { type Foreign, messagesByChat, responsesByChat, type Translation } from "./by-chat.ts";
+import { countOfChat, countOfPrompt, type CountQuestion } from "./count.ts";
+import { type Asker, mendError, mendingErrors } from "./errors.ts";
+
+interface Way {
+  /** What an engine must have for it. */
+  readonly needs: readonly EngineApi[];
+  readonly translate: Translation;
+}
+
+/** How to ask an engine for what it has no words for; the first way that it can take. */
+const WAYS: Readonly<Partial<Record<EngineApi, readonly Way[]>>> = {
+  messages: [{ needs: ["chat"], translate: messagesByChat }],
+  responses: [{ needs: ["chat"], translate: responsesByChat }],
+  "messages-count": [
+    { needs: ["tokenize-chat"], translate: (foreign) => counting(foreign, messagesCount, countOfChat) },
+    { needs: ["apply-template", "tokenize"], translate: (foreign) => counting(foreign, messagesCount, countOfPrompt) },
+  ],
+  "responses-count": [
+    { needs: ["tokenize-chat"], translate: (foreign) => counting(foreign, responsesCount, countOfChat) },
+    { needs: ["apply-template", "tokenize"], translate: (foreign) => counting(foreign, responsesCount, countOfPrompt) },
+  ],
+};
+
+/** What is counted, and how its client is told. */
+interface Count {
+  readonly chat: (foreign: Foreign) => Result<{ readonly body: Fields }, Refusal>;
+  readonly answer: CountQuestion["answer"];
+}
+
+const messagesCount: Count = {
+  chat: ({ body, dialect }) => chatFromMessages(body, dialect),
+  answer: (tokens) => ({ input_tokens: tokens }),
+};
+
+const responsesCount: Count = {
+  chat: ({ body, dialect }) => chatFromResponses(body, dialect),
+  answer: (tokens) => ({ object: "response.input_tokens", input_tokens: tokens }),
+};
+
+function counting(foreign: Foreign, count: Count, ask: (question: CountQuestion) => EngineAsk) {
+  const chat = count.chat(foreign);
+  return chat.ok ? ok(ask({ asker: foreign.asker, chat: chat.value.body, answer: count.answer })) : chat;
+}
+
+/** What is asked, before it is known of whom. */
+export interface AskedOfEngines {
+  readonly api: EngineApi;
+  readonly path: string;
+  /** Path and query, as the client sent them. */
+  readonly target: string;
+  readonly asker: Asker;
+  readonly model: string;
+  /** As the client sent it. */
+  readonly original: Body;
+  /** As an engine gets it that has the words for it. */
+  readonly body: Body;
+}
+
+/** A client's request as each engine can be asked it. */
+export class Asks {
+  readonly #asked: AskedOfEngines;
+  readonly #plain: EngineAsk;
+  #fields: Fields | undefined;
+
+  constructor(asked: AskedOfEngines) {
+    this.#asked = asked;
+    const { target, body, asker } = asked;
+    const rewrite: EngineAsk["rewrite"] = ({ status }) => (status >= 400 ? mendingErrors(asker) : undefined);
+    this.#plain = { target, body, rewrite };
+  }
+
+  /** `lacks`: what the engine turned out not to have. An engine of which nothing is known is asked as the client asked. */
+  to({ apis }: Pick<ReplicaRoute, "apis">, lacks: Set<EngineApi>): Result<EngineAsk, Refusal> {
+    const { api } = this.#asked;
+    const hasIt = (apis === undefined || apis.includes(api)) && !lacks.has(api);
+    if (!hasIt) return this.#translated(apis ?? ["chat"]);
+    return ok(WAYS[api] === undefined ? this.#plain : this.#tried(apis ?? ["chat"], lacks));
+  }
+
+  /** Older builds of an engine have less: one that answers that there is no such path is asked in other words. */
+  #tried(apis: readonly EngineApi[], lacks: Set<EngineApi>): EngineAsk {
+    const { api, asker } = this.#asked;
+    const read = (answer: EngineAnswer): Rewritten => {
+      if (!isNoSuchPath(answer)) return mendError(answer, asker);
+      const other = this.#translated(apis);
+      if (!other.ok) return mendError(answer, asker);
+      lacks.add(api);
+      return { kind: "ask", ask: other.value };
+    };
+    return { ...this.#plain, rewrite: ({ status }) => (status >= 400 ? { kind: "whole", read } : undefined) };
+  }
+
+  #translated(apis: readonly EngineApi[]): Result<EngineAsk, Refusal> {
+    const { api, path, model, asker } = this.#asked;
+    const way = WAYS[api]?.find(({ needs }) => needs.every((need) => apis.includes(need)));
+    if (way === undefined) {
+      const message = `The model \`${model}\` is served by an engine that has no ${path}.`;
+      return err({ code: "API_NOT_SERVED", message, param: "model" });
+    }
+    const body = (this.#fields ??= fieldsIn(this.#asked.original));
+    if (body === undefined)
+      return err({
+        code: "BAD_REQUEST",
+        message: "The body is not the JSON object it should be: a string is malformed.",
+      });
+    const dialect = {
+      templateSettings: apis.includes("template-settings"),
+      continuesWhenAsked: apis.includes("continues-when-asked"),
+    };
+    return guarded(() => way.translate({ asker, body, dialect }));
+  }
+}
+
+/** A bug here is to end this request, not all that are under way. */
+function guarded(translate: () => Result<EngineAsk, Refusal>): Result<EngineAsk, Refusal> {
+  try {
+    return translate();
+  } catch (thrown) {
+    return err({ code: "INTERNAL", message: `The request could not be translated: ${messageOf(thrown)}.` });
+  }
+}
+
+/** The scanner has looked at the structure; what is inside strings comes to light only here. */
+function fieldsIn({ chunks }: Body): Fields | undefined {
+  const value = parseJson(Buffer.concat(chunks).toString("utf8"));
+  return isFields(value) ? value : undefined;
+}
+
+/** Not that there is no such model: those who speak an API say that in its shape. */
+function isNoSuchPath({ status, body }: EngineAnswer): boolean {
+  if (status !== 404 && status !== 405 && status !== 501) return false;
+  return !isAnthropicError(parseJson(body)) && !/model/i.test(body);
+}
