@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { github, InstallBench, request, SAYS_VERSION } from "../../../test/fakes/install-bench.ts";
+import { type Logger, silentLogger } from "../../platform/logger.ts";
 
 const bench = new InstallBench();
 
@@ -55,6 +56,25 @@ describe("what is here already", () => {
       error: { kind: "not-found", message: expect.stringContaining("engines.vllm") as unknown },
     });
     expect(await engines.found("vllm")).toEqual({ builds: [], refusals: [] });
+  });
+
+  test("what an installation runs into is not held against the node while it goes on trying, and is said once", async () => {
+    bench.server.interceptApi = (_request, response) => {
+      response.writeHead(429, { "retry-after": "60" }).end();
+      return true;
+    };
+    const said: string[] = [];
+    const meanwhile: Promise<readonly string[]>[] = [];
+    const warn = ({ reason }: { readonly reason: string }): void => {
+      said.push(reason);
+      meanwhile.push(engines.found("llama.cpp").then(({ refusals }) => refusals));
+    };
+    const engines = bench.provider({ logger: { ...silentLogger, warn } as unknown as Logger });
+    await engines.ensure("llama.cpp", github("b1"), request());
+    await engines.ensure("llama.cpp", github("b1"), request());
+    expect(said).toEqual([expect.stringMatching(/^no build from GitHub, so Debian's is taken: /)]);
+    expect(await Promise.all(meanwhile)).toEqual([[]]);
+    expect((await engines.found("llama.cpp")).refusals.join()).toContain("GitHub: ");
   });
 
   test("a failed installation is on the node until one succeeds", async () => {
