@@ -13,7 +13,8 @@ export type ObservedReplicaState =
       readonly context: number;
       readonly engine: string;
     }
-  | { readonly kind: "stopping" }
+  /** `note`: what its end waits for, where that is something to know. */
+  | { readonly kind: "stopping"; readonly note?: string }
   | { readonly kind: "stopped" }
   | { readonly kind: "failed"; readonly reason: string; readonly lastLines: readonly string[] };
 

@@ -38,7 +38,8 @@ export type ReplicaState =
       readonly deadline: Millis;
       readonly why: string;
     }
-  | { readonly kind: "stopping"; readonly why: string }
+  /** `note`: what its end waits for, in its node's words. Left out: its node has none. */
+  | { readonly kind: "stopping"; readonly why: string; readonly note?: string }
   | { readonly kind: "stopped" }
   | { readonly kind: "failed"; readonly reason: string; readonly lastLines: readonly string[] }
   | { readonly kind: "lost"; readonly reason: string };

@@ -280,6 +280,18 @@ describe("stopping ends with proof", () => {
     expect(kinds(plan({ replicas: [a], ...(n1 === undefined ? {} : { n1 }) }))).toEqual([want]);
   });
 
+  test("B19 and says what it waits for as long as its node does", () => {
+    const held = replica("a", smol, { kind: "stopping", why: "because", note: "held" });
+    const after = (note?: string) =>
+      plan({ replicas: [held], n1: report([seen(a, { kind: "stopping", ...(note === undefined ? {} : { note }) })]) });
+    expect(after("GPU memory still held by pid 9").replicas[0]?.state).toEqual({
+      kind: "stopping",
+      why: "because",
+      note: "GPU memory still held by pid 9",
+    });
+    expect(after().replicas[0]?.state).toEqual(stopping);
+  });
+
   test("a stopped one is shown once, then removed", () => {
     const { replicas, remove } = plan({ replicas: [replica("a", smol, { kind: "stopped" })], n1: report([]) });
     expect([replicas, remove]).toEqual([[], ["a"]]);

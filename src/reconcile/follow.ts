@@ -94,11 +94,26 @@ function whenAbsent(state: ReplicaState): ReplicaState {
 
 function whenPresent(state: ReplicaState, { state: seen }: ObservedReplica): ReplicaState {
   if (LISTENING[state.kind] === "follows") return reportedState(seen);
-  if (state.kind === "stopping" && seen.kind === "stopped") return { kind: "stopped" };
+  if (state.kind === "stopping") return leavingState(state, seen);
   const hasEnded = seen.kind === "failed" || seen.kind === "stopping" || seen.kind === "stopped";
   // An engine that has ended has nothing left to finish.
   return state.kind === "draining" && hasEnded ? { kind: "stopping", why: state.why } : state;
 }
+
+function leavingState(
+  state: Extract<ReplicaState, { kind: "stopping" }>,
+  seen: ObservedReplica["state"],
+): ReplicaState {
+  if (seen.kind === "stopped") return { kind: "stopped" };
+  return seen.kind === "stopping" ? stoppingWith(state.why, seen.note) : state;
+}
+
+/** On its way out, with what its node says that its end waits for. */
+export const stoppingWith = (why: string, note: string | undefined): ReplicaState => ({
+  kind: "stopping",
+  why,
+  ...(note === undefined ? {} : { note }),
+});
 
 /** What a wanted replica is when its node says this of it. */
 export function reportedState(seen: ObservedReplica["state"]): ReplicaState {

@@ -68,6 +68,14 @@ describe("observe", () => {
     } as const;
     expect(seen({ state }).state.kind).toBe("starting");
   });
+
+  test.each([
+    { note: "", want: { kind: "stopping" } },
+    { note: "GPU memory still held by pid 9", want: { kind: "stopping", note: "GPU memory still held by pid 9" } },
+  ])("B19 a stop says what it waits for: $note", ({ note, want }) => {
+    const state = { kind: "stopping", process, killAt: millis(0), note, outcome: { kind: "stopped" } } as const;
+    expect(seen({ state }).state).toEqual(want);
+  });
 });
 
 describe("B49 what an engine printed fits into a report", () => {

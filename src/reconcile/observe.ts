@@ -68,7 +68,7 @@ const observedState = <K extends SupervisedState["kind"]>(
 
 /** An attempt that is being ended for a new one is still on its way up for everybody else. */
 function observedStop({ outcome, note }: Extract<SupervisedState, { kind: "stopping" }>): ObservedReplicaState {
-  if (outcome.kind === "stopped") return { kind: "stopping" };
+  if (outcome.kind === "stopped") return { kind: "stopping", ...(note === "" ? {} : { note }) };
   const waitsFor = note === "" ? "waiting for its processes to end" : note;
   return { kind: "starting", note: `${outcome.attempt.end.reason}; ${waitsFor}` };
 }

@@ -66,7 +66,7 @@ function stateToWire(state: ObservedReplicaState): WireObservedReplica["state"] 
     case "ready":
       return { case: "ready", value: readyToWire(state) };
     case "stopping":
-      return { case: "stopping", value: create(StoppingSchema) };
+      return { case: "stopping", value: create(StoppingSchema, { note: toText(state.note ?? "") }) };
     case "stopped":
       return { case: "stopped", value: create(StoppedSchema) };
     case "failed": {
@@ -89,7 +89,7 @@ function stateFromWire(state: WireObservedReplica["state"]): ObservedReplicaStat
     case "ready":
       return readyFromWire(state.value);
     case "stopping":
-      return { kind: "stopping" };
+      return { kind: "stopping", ...(state.value.note === "" ? {} : { note: state.value.note }) };
     case "stopped":
       return { kind: "stopped" };
     case "failed":

@@ -12,7 +12,7 @@ const REASONS: { readonly [K in ReplicaKind]: (state: StateOf[K], inFlight: numb
   starting: ({ note }) => note || "the engine is starting and loading the model",
   ready: () => "serving",
   draining: ({ why, deadline }, inFlight) => `${prefixed(why)}${drainInWords(inFlight, deadline)}`,
-  stopping: ({ why }) => `${prefixed(why)}waiting for the engine to end`,
+  stopping: ({ why, note = "waiting for the engine to end" }) => `${prefixed(why)}${note}`,
   stopped: () => "its node has stopped it",
   failed: ({ reason }) => reason || "failed, and its node did not say why",
   lost: ({ reason }) => reason || "its node is lost",

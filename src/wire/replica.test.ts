@@ -120,6 +120,11 @@ const reasons: readonly ReasonCase[] = [
     state: { kind: "stopping", why: "profile deleted" },
     want: "profile deleted; waiting for the engine to end",
   },
+  {
+    name: "B19 stopping, with what its node waits for",
+    state: { kind: "stopping", why: "profile deleted", note: "GPU memory still held by pid 9" },
+    want: "profile deleted; GPU memory still held by pid 9",
+  },
   { name: "stopping, no cause", state: { kind: "stopping", why: "" }, want: "waiting for the engine to end" },
   { name: "stopped", state: { kind: "stopped" }, want: "its node has stopped it" },
   {

@@ -150,7 +150,8 @@ const observedReplicaState: fc.Arbitrary<ObservedReplicaState> = fc.oneof(
     context: uint,
     engine: text,
   }),
-  fc.record({ kind: fc.constantFrom("stopping" as const, "stopped" as const) }),
+  fc.constant({ kind: "stopped" as const }),
+  fc.record({ kind: fc.constant("stopping" as const), note: words }, { requiredKeys: ["kind"] }),
   fc.record({ kind: fc.constant("failed" as const), reason: text, lastLines: texts }),
 );
 

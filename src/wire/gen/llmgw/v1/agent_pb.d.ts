@@ -641,6 +641,12 @@ export declare const ReadySchema: GenMessage<Ready>;
  * @generated from message llmgw.v1.Stopping
  */
 export declare type Stopping = Message<"llmgw.v1.Stopping"> & {
+  /**
+   * What the end waits for, where that is something to know: GPU memory that is still held.
+   *
+   * @generated from field: string note = 1;
+   */
+  note: string;
 };
 
 /**
