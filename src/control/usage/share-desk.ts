@@ -14,7 +14,8 @@ const LEASE: Millis = millis(60_000);
 /** Between the end of a lease here and there: messages on their way, and a stream whose end is noticed late. */
 const MARGIN: Millis = millis(10_000);
 const FORGET: Millis = millis(3_600_000);
-const PACE: Millis = millis(100);
+const PACE: Millis = millis(25);
+const ASK: Millis = millis(100);
 const TICK: Millis = millis(1_000);
 /** That a router is here is written down so often: a control plane that is started again must know whom to wait for. */
 const NOTE_EVERY: Millis = millis(600_000);
@@ -28,7 +29,7 @@ interface ShareDeskOptions {
 /** Divides the limits of keys among the routers that are connected. */
 export class ShareDesk implements RouterPart {
   readonly #options: ShareDeskOptions;
-  readonly #ledger = new ShareLedger({ lease: LEASE, margin: MARGIN, forget: FORGET, pace: PACE });
+  readonly #ledger = new ShareLedger({ lease: LEASE, margin: MARGIN, forget: FORGET, pace: PACE, ask: ASK });
   readonly #lines = new Map<string, RouterLine>();
   readonly #notedAt = new Map<string, Millis>();
   #cancelTick: (() => void) | undefined;

@@ -13,6 +13,8 @@ export interface LedgerTimes {
   readonly forget: Millis;
   /** Between two divisions of one key's limits. */
   readonly pace: Millis;
+  /** Between two questions about one key, what is really used of it. */
+  readonly ask: Millis;
 }
 
 /** What a sharer says of one key. */
@@ -44,6 +46,7 @@ export class ShareLedger {
   #limits = new Map<string, SharedLimits>();
   readonly #dirty = new Set<string>();
   readonly #dividedAt = new Map<string, Millis>();
+  readonly #askedAt = new Map<string, Millis>();
   /** Sharers that were there before this ledger was, and have not been heard since. */
   #strangers = new Set<string>();
   #strangersUntil = millis(Number.NEGATIVE_INFINITY);
@@ -68,6 +71,7 @@ export class ShareLedger {
     for (const keyId of this.#limits.keys()) {
       if (next.has(keyId)) continue;
       this.#dividedAt.delete(keyId);
+      this.#askedAt.delete(keyId);
       for (const sharer of this.#sharers.values()) sharer.drop(keyId);
     }
     this.#limits = next;
@@ -135,13 +139,13 @@ export class ShareLedger {
   /** Divides what has changed, and what time has changed. Answers whether something waits for its turn. */
   divide(now: Millis): boolean {
     this.#passTime(now);
-    for (const keyId of this.#dirty) {
+    for (const keyId of [...this.#dirty]) {
       const limits = this.#limits.get(keyId);
       if (limits === undefined) this.#dirty.delete(keyId);
       else if (now - (this.#dividedAt.get(keyId) ?? -Infinity) >= this.#times.pace) {
         this.#dirty.delete(keyId);
         this.#dividedAt.set(keyId, now);
-        for (const limit of SHARED_LIMITS) this.#divideOne({ keyId, limit, most: limits[limit] });
+        for (const limit of SHARED_LIMITS) this.#divideOne({ keyId, limit, most: limits[limit], now });
       }
     }
     return this.#dirty.size > 0;
@@ -173,9 +177,9 @@ export class ShareLedger {
     return !hasLapsed && now - presence.since >= lease + margin ? "lapse" : undefined;
   }
 
-  #divideOne({ keyId, limit, most }: Division): void {
+  #divideOne({ keyId, limit, most, now }: Division): void {
     if (most === undefined) return;
-    const here: { readonly sharer: Sharer; readonly held: Held }[] = [];
+    const here: Here[] = [];
     let others = this.#heldByStrangers(most);
     if (others === undefined) return;
     for (const sharer of this.#sharers.values()) {
@@ -183,21 +187,23 @@ export class ShareLedger {
       if (sharer.presence.kind === "here") here.push({ sharer, held });
       else others += this.#heldByAbsent(sharer, held, { most, limit });
     }
-    const turn = hashOf(keyId);
-    const targets = allocate(
-      Math.max(0, most - others),
-      here.map(({ held }) => ({ used: Math.min(held.used, most), wanted: held.wanted })),
-      turn,
-    );
-    if (!isWorthIt(here, targets, most)) return;
-    const lowered = here.map((one, at) => ({ ...one, target: targets[at] ?? 0 }));
-    let free = most - others;
-    for (const { held } of here) free -= heldBy(held);
-    for (const { sharer, held, target } of lowered) {
-      const sent = target <= heldBy(held) ? target : heldBy(held) + Math.max(0, Math.min(target - heldBy(held), free));
-      free -= Math.max(0, sent - heldBy(held));
-      if (sent !== held.sent) sharer.send(keyId, limit, sent);
+    const asks = here.map(({ held }) => ({ used: Math.min(held.used, most), wanted: held.wanted }));
+    const targets = allocate(Math.max(0, most - others), asks, hashOf(keyId));
+    if (limit === "concurrency") this.#askAbout(keyId, here, now);
+    if (isWorthIt(here, targets, most)) give({ keyId, limit, most: most - others }, here, targets);
+  }
+
+  /** Somebody has none left, and requests that others had may have ended since they were asked last. */
+  #askAbout(keyId: string, here: readonly Here[], now: Millis): void {
+    const isShort = here.some(({ held }) => held.wanted > held.used && held.used >= held.sent);
+    const users = isShort ? here.filter(({ held }) => held.used > 0 && held.wanted <= held.used) : [];
+    if (users.length === 0) return;
+    if (now - (this.#askedAt.get(keyId) ?? -Infinity) < this.#times.ask) {
+      this.#dirty.add(keyId);
+      return;
     }
+    this.#askedAt.set(keyId, now);
+    for (const { sharer } of users) sharer.due.add(keyId);
   }
 
   /** Undefined: they may hold all of it. */
@@ -244,10 +250,33 @@ export class ShareLedger {
   }
 }
 
+/** A sharer that is connected, and what it has of the limit in question. */
+interface Here {
+  readonly sharer: Sharer;
+  readonly held: Held;
+}
+
 interface Division {
   readonly keyId: string;
   readonly limit: SharedLimit;
   readonly most: number | undefined;
+  readonly now: Millis;
+}
+
+/** Less is told at once; more only as far as nobody may still be using it. */
+function give(
+  { keyId, limit, most }: Pick<Division, "keyId" | "limit"> & { readonly most: number },
+  here: readonly Here[],
+  targets: readonly number[],
+): void {
+  let free = most;
+  for (const { held } of here) free -= heldBy(held);
+  for (const [at, { sharer, held }] of here.entries()) {
+    const more = Math.max(0, Math.min((targets[at] ?? 0) - heldBy(held), free));
+    const sent = more > 0 ? heldBy(held) + more : Math.min(targets[at] ?? 0, heldBy(held));
+    free -= more;
+    if (sent !== held.sent) sharer.send(keyId, limit, sent);
+  }
 }
 
 const NOTHING_SAID = { share: 0, used: 0, wanted: 0 };
@@ -270,7 +299,7 @@ const NEARLY = 0.75;
 const FAR = 4;
 
 /** Shares stay as they are as long as nobody is about to want more than it has: small moves back and forth help nobody. */
-function isWorthIt(here: readonly { readonly held: Held }[], targets: readonly number[], most: number): boolean {
+function isWorthIt(here: readonly Here[], targets: readonly number[], most: number): boolean {
   const sent = here.reduce((sum, { held }) => sum + held.sent, 0);
   const wanted = targets.reduce((sum, target) => sum + target, 0);
   // Something is left over, or too much is given.
