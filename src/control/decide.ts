@@ -21,6 +21,7 @@ import type { NodeHeard } from "./heard.ts";
 import { makesRoom } from "./makes-room.ts";
 import { needsOf } from "./model-needs.ts";
 import type { ControlPolicy } from "./policy.ts";
+import { quietReport } from "./quiet-report.ts";
 import { settleRollouts } from "./settle-rollouts.ts";
 
 /** Everything that was found out, at one moment. */
@@ -108,11 +109,13 @@ function contactOf({ id, liveness }: StoredNode, { nodes }: Gathered): NodeConta
 
 function nextReplicas(snapshot: Snapshot, gathered: Gathered): Pick<ClusterPlan, "replicas" | "events"> {
   const { profiles, replicas, nodes, specs } = snapshot;
+  const specOf = specsByKey(snapshot);
+  const known = { replicas, specOf: (of: Pick<Replica, "profile" | "specHash">) => specOf.get(specKey(of)) };
   const reports: NodeReports = new Map(
-    nodes.map(({ id, liveness, desiredRevision }) => [
-      id,
-      { liveness, desiredRevision, observed: gathered.nodes.get(id)?.observed },
-    ]),
+    nodes.map(({ id, liveness, desiredRevision }) => {
+      const said = gathered.nodes.get(id)?.observed;
+      return [id, { liveness, desiredRevision, observed: said === undefined ? undefined : quietReport(said, known) }];
+    }),
   );
   const plan = reconcileCluster({
     profiles: profiles.map(({ profile }) => profile),

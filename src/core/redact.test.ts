@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { HIDDEN, redactor, secretsIn, withoutSecrets } from "./redact.ts";
-import { isSecretName } from "./secret-forms.ts";
+import { redactor, secretsIn, withoutKnown, withoutSecrets } from "./redact.ts";
+import { HIDDEN, isSecretName, withoutSecretForms } from "./secret-forms.ts";
 
 describe("names", () => {
   test.each([
@@ -120,6 +120,13 @@ describe("texts", () => {
       `${secret} ${JSON.stringify({ note: secret })} ?q=${encodeURIComponent(secret)} p abcdefgh`,
     );
     expect(told).toBe(`${HIDDEN} {"note":"${HIDDEN}"} ?q=${HIDDEN} p ${HIDDEN}`);
+  });
+
+  test("names alone make nothing a secret for those who only look at forms", () => {
+    expect(withoutSecretForms("cache_key=abcdef password: x Bearer abcdefgh")).toBe(
+      `cache_key=abcdef password: x Bearer ${HIDDEN}`,
+    );
+    expect(withoutKnown(["abcdef"])("key=abcdef")).toBe(`key=${HIDDEN}`);
   });
 
   test("whatever surrounds it, a known secret is gone, and a second look changes nothing", () => {

@@ -1,25 +1,26 @@
-import { isSecretName, withoutSecretForms } from "./secret-forms.ts";
-
-export const HIDDEN = "[hidden]";
+import { HIDDEN, isSecretName, withoutLikelySecrets } from "./secret-forms.ts";
 
 /** Shorter ones are words that stand in every text, such as "true" or a number. */
 const SHORTEST_SECRET = 6;
 
 /**
- * Makes a function that takes secrets out of texts: those that are named, wherever they stand, and whatever looks like one.
+ * Makes a function that takes these secrets out of texts, wherever they stand.
  *
- * @param secrets values that are known to be secret; those of fewer than 6 characters are left to what they look like
+ * @param secrets those of fewer than 6 characters are left alone
  */
-export function redactor(secrets: readonly string[]): (text: string) => string {
+export function withoutKnown(secrets: readonly string[]): (text: string) => string {
   const named = [...new Set(secrets)]
     .filter((secret) => secret.length >= SHORTEST_SECRET)
     // A secret that is part of another one must not spoil it.
     .toSorted((a, b) => b.length - a.length)
     .flatMap((secret) => [...new Set([secret, inJson(secret), encodeURIComponent(secret.toWellFormed())])]);
-  return (text) => {
-    const known = named.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
-    return withoutSecretForms(known, HIDDEN);
-  };
+  return (text) => named.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
+}
+
+/** As {@link withoutKnown}, and takes out whatever looks like a secret besides. For texts that leave the house. */
+export function redactor(secrets: readonly string[]): (text: string) => string {
+  const known = withoutKnown(secrets);
+  return (text) => withoutLikelySecrets(known(text));
 }
 
 /** As it stands between the quotes of a JSON text. */

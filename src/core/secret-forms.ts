@@ -7,6 +7,9 @@ const HARMLESS_NAME =
 /** Whether people keep a secret under this name: of an environment variable, an option or a key of a file. */
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && !HARMLESS_NAME.test(name);
 
+/** What stands in a secret's place. */
+export const HIDDEN = "[hidden]";
+
 // Every repetition has a bound or begins where a word begins, so that no text takes long.
 
 /** What looks like a secret by itself; the first group stays. */
@@ -38,7 +41,7 @@ const NAMED: readonly Named[] = [
 ];
 
 /** Values go whose name says that they are secret. A value is only looked at then: it may hold the next name. */
-function withoutNamed(text: string, [name, value]: Named, hidden: string): string {
+function withoutNamed(text: string, [name, value]: Named): string {
   let kept = "";
   let from = 0;
   for (const match of text.matchAll(name)) {
@@ -47,7 +50,7 @@ function withoutNamed(text: string, [name, value]: Named, hidden: string): strin
     value.lastIndex = start;
     const held = value.exec(text)?.[0];
     if (held === undefined || isNoSecret(held)) continue;
-    kept += text.slice(from, start) + hidden;
+    kept += text.slice(from, start) + HIDDEN;
     from = start + held.length;
   }
   return kept + text.slice(from);
@@ -56,11 +59,10 @@ function withoutNamed(text: string, [name, value]: Named, hidden: string): strin
 /** An option after an option holds nothing, and neither does a word that says what kind of value it is. */
 const isNoSecret = (value: string): boolean => /^(-|file:|\[|(true|false|null|undefined|none|\d{1,5})$)/i.test(value);
 
-/**
- * The text with everything replaced that looks like a secret: keys of known makers, passwords in addresses, values under
- * such names. `hidden` has no $ in it.
- */
-export function withoutSecretForms(text: string, hidden: string): string {
-  const known = FORMS.reduce((rest, form) => rest.replace(form, `$1${hidden}`), text);
-  return NAMED.reduce((rest, named) => withoutNamed(rest, named, hidden), known);
-}
+/** The text with everything replaced that can be nothing but a secret: keys of known makers, passwords in addresses. */
+export const withoutSecretForms = (text: string): string =>
+  FORMS.reduce((rest, form) => rest.replace(form, `$1${HIDDEN}`), text);
+
+/** The same, and values under names of secrets: now and then that is a word too many. */
+export const withoutLikelySecrets = (text: string): string =>
+  NAMED.reduce((rest, named) => withoutNamed(rest, named), withoutSecretForms(text));

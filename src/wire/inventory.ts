@@ -24,6 +24,7 @@ import {
   type Inventory as WireInventory,
   InventorySchema,
 } from "./gen/llmgw/v1/common_pb.js";
+import { withoutSecretForms } from "../core/secret-forms.ts";
 import { factsFromWire, factsToWire } from "./model-facts.ts";
 import { toText, toUint32 } from "./scalar.ts";
 
@@ -61,8 +62,9 @@ export function inventoryFromWire(message: WireInventory): Inventory {
     weights: message.weights.map(heldModelFromWire),
     fabrics: message.fabrics.map(fabricFromWire),
     labels: { ...message.labels },
-    problems: [...message.problems],
-    notes: [...message.notes],
+    // An address with a password in it is a thing that tools like to print.
+    problems: message.problems.map(withoutSecretForms),
+    notes: message.notes.map(withoutSecretForms),
   };
 }
 

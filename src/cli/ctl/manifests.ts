@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { LlmgwError } from "../../core/errors.ts";
 import { readTextIfThere } from "../../platform/files.ts";
 import { entriesOf } from "../../platform/folder.ts";
@@ -11,14 +12,17 @@ export interface Manifest {
 
 const MANIFEST = /\.(ya?ml|json)$/;
 
-/** Reads files, the manifests of folders (not of folders in them) and "-" for stdin, in the order they were named. */
+/**
+ * Reads files, the manifests of folders (not of folders in them) and "-" for stdin, in the order they were named. What is
+ * named twice, such as a folder and a file of it, is read once.
+ */
 export async function readManifests(paths: readonly string[], io: Io): Promise<readonly Manifest[]> {
-  const read: Manifest[] = [];
+  const read = new Map<string, Manifest>();
   for (const path of paths) {
-    if (path === "-") read.push({ fileName: "stdin", text: await readStdin(io) });
-    else read.push(...(await readPath(path)));
+    if (path === "-") read.set(path, read.get(path) ?? { fileName: "stdin", text: await readStdin(io) });
+    else for (const manifest of await readPath(path)) read.set(resolve(manifest.fileName), manifest);
   }
-  return read;
+  return [...read.values()];
 }
 
 async function readPath(path: string): Promise<readonly Manifest[]> {

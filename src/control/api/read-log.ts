@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type Replica, sharesOf } from "../../core/replica-state.ts";
 import { toText } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
+import { quieter } from "../quiet-report.ts";
 
 interface LogWish {
   readonly tail: number;
@@ -11,12 +12,13 @@ interface LogWish {
   readonly signal: AbortSignal;
 }
 
-/** The engine's own output from its node, without the replica's key. Throws in words where there is none to be had. */
+/** The engine's own output from its node, without the secrets that the engine was given. Throws in words where there is none to be had. */
 export function readLog(
-  { agents }: Pick<ControlPlane, "agents">,
-  { id, placement, apiKey }: Replica,
+  { agents, loop }: Pick<ControlPlane, "agents" | "loop">,
+  replica: Replica,
   { rank, signal, ...wish }: LogWish,
 ): AsyncIterable<readonly string[]> {
+  const { id, placement, apiKey } = replica;
   const shares = sharesOf(placement);
   const share = shares[rank];
   if (shares.length === 0) {
@@ -31,14 +33,15 @@ export function readLog(
   if (lines === undefined) {
     throw new ConnectError(`node ${share.node} is not connected, and the log is there`, Code.Unavailable);
   }
-  return withoutKey(lines, apiKey);
+  const spec = loop.snapshot.specs.find((one) => one.profile === replica.profile && one.specHash === replica.specHash);
+  return without(quieter(apiKey, spec?.spec), lines);
 }
 
-/** Some engines print the options they were started with. */
-async function* withoutKey(
+/** Engines print their options and their environment. */
+async function* without(
+  hide: (text: string) => string,
   parts: AsyncIterable<readonly string[]>,
-  apiKey: string,
 ): AsyncGenerator<readonly string[], undefined> {
-  for await (const lines of parts) yield lines.map((line) => toText(line.replaceAll(apiKey, "[its key]")));
+  for await (const lines of parts) yield lines.map((line) => toText(hide(line)));
   return undefined;
 }

@@ -1,0 +1,44 @@
+import type { ObservedReplica, ObservedReplicaState, ObservedState } from "../core/observed.ts";
+import type { Profile } from "../core/profile.ts";
+import { secretsIn, withoutKnown } from "../core/redact.ts";
+import type { Replica } from "../core/replica-state.ts";
+import { withoutSecretForms } from "../core/secret-forms.ts";
+
+interface Known {
+  readonly replicas: readonly Pick<Replica, "id" | "apiKey">[];
+  /** What a replica was made of. */
+  readonly specOf: (replica: ObservedReplica) => Profile | undefined;
+}
+
+/**
+ * What a node says, without the secrets that its engines were given: engines print their options and their environment, and
+ * what is said here is stored, shown and sent on.
+ */
+export function quietReport(observed: ObservedState, { replicas, specOf }: Known): ObservedState {
+  return {
+    ...observed,
+    replicas: observed.replicas.map((said) => {
+      if (!speaks(said.state)) return said;
+      const key = replicas.find(({ id }) => id === said.id)?.apiKey ?? "";
+      return { ...said, state: quiet(said.state, quieter(key, specOf(said))) };
+    }),
+  };
+}
+
+/** For an engine's own words. */
+export function quieter(apiKey: string, spec: Profile | undefined): (text: string) => string {
+  const known = withoutKnown(spec === undefined ? [] : secretsIn(spec));
+  const itsKey = (text: string): string => (apiKey === "" ? text : text.replaceAll(apiKey, "[its key]"));
+  return (text) => withoutSecretForms(known(itsKey(text)));
+}
+
+type Speaking = Extract<ObservedReplicaState, { readonly kind: "failed" | "starting" | "stopping" }>;
+
+const speaks = (state: ObservedReplicaState): state is Speaking =>
+  state.kind === "failed" || state.kind === "starting" || state.kind === "stopping";
+
+function quiet(state: Speaking, hide: (text: string) => string): Speaking {
+  if (state.kind === "failed") return { ...state, reason: hide(state.reason), lastLines: state.lastLines.map(hide) };
+  if (state.kind === "starting") return { ...state, note: hide(state.note) };
+  return state.note === undefined ? state : { ...state, note: hide(state.note) };
+}
