@@ -27,7 +27,8 @@ export const server: CommandSpec = {
       start: async (config, logger) => {
         // Loaded late: the commands that only talk to a control plane start faster without it.
         const { startServer } = await import("../run/server.ts");
-        return startServer({ config, dataDir, logger });
+        const running = await startServer({ config, dataDir, logger });
+        return { ...running, take: (next) => running.take(next) };
       },
     });
   },

@@ -59,7 +59,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const table = { revision: Math.floor(startedAt * REVISIONS_PER_MS), models: [] };
   const later: { loop: ControlLoop | undefined } = { loop: undefined };
   const { unreachableAfter } = policy.liveness;
-  const agents = new Agents({ clock, silentAfter: unreachableAfter, wake: () => later.loop?.wake() });
+  const agents = new Agents({
+    clock,
+    silentAfter: () => later.loop?.policy.liveness.unreachableAfter ?? unreachableAfter,
+    wake: () => later.loop?.wake(),
+  });
   const usage = await UsageDesk.start({
     store: store.usage,
     clock,

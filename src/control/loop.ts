@@ -54,6 +54,7 @@ export class ControlLoop {
   #commands: Command[] = [];
   #events: NewEvent[] = [];
   #isFirst = true;
+  #policy: ControlPolicy;
   #awakeSince: Millis;
   #lastTurn: Millis;
   readonly #settledAt: Millis;
@@ -67,6 +68,7 @@ export class ControlLoop {
     this.#options = options;
     this.#snapshot = snapshot;
     this.#table = options.table;
+    this.#policy = options.policy;
     const now = options.clock.monotonic();
     this.#awakeSince = now;
     this.#lastTurn = now;
@@ -98,6 +100,18 @@ export class ControlLoop {
 
   get liveness(): Pick<LivenessVerdict, "braked" | "silent" | "watched"> {
     return this.#liveness;
+  }
+
+  get policy(): ControlPolicy {
+    return this.#policy;
+  }
+
+  /** Decides by another policy from the next turn on, which comes soon. */
+  use(policy: ControlPolicy): void {
+    this.#policy = policy;
+    // What nodes are told may follow from it, so all of it is looked at anew.
+    this.#isFirst = true;
+    this.wake();
   }
 
   /** Something is new: a turn comes soon. */
@@ -202,7 +216,7 @@ export class ControlLoop {
 
   /** What is found out at this moment, for whoever wants to know what would follow from something. */
   gather(): Gathered {
-    const { clock, agents, routers, policy, mint } = this.#options;
+    const { clock, agents, routers, mint } = this.#options;
     const monotonic = clock.monotonic();
     const settled = monotonic >= this.#settledAt;
     return {
@@ -211,7 +225,7 @@ export class ControlLoop {
       awakeSince: this.#awakeSince,
       nodes: agents.gather(),
       routers: { reports: routers.reports(), goneSince: this.#goneSince, settled },
-      policy,
+      policy: this.#policy,
       isFirst: this.#isFirst,
       mint,
     };
@@ -243,7 +257,7 @@ export class ControlLoop {
   }
 
   #desiredState({ id, desiredRevision }: StoredNode) {
-    const { policy } = this.#options;
+    const policy = this.#policy;
     const specs = specsByKey(this.#snapshot);
     return {
       revision: desiredRevision,

@@ -33,6 +33,8 @@ export interface RunningRouter {
   readonly port: number;
   /** Prometheus' exposition text, for a process that shows it elsewhere too. */
   metrics(): Promise<string>;
+  /** Shows another certificate, in PEM, to connections that are made from now on. Nothing, when the router speaks no TLS. */
+  renewTls(tls: { readonly cert: string; readonly key: string }): void;
   /** Resolves when no connection is left. Requests in flight get `limits.stop` to end. */
   stop(): Promise<void>;
 }
@@ -77,6 +79,9 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     url: `${scheme}://${host}:${String(port)}`,
     port,
     metrics: () => server.metrics.text(),
+    renewTls: (tls) => {
+      server.renewTls(tls);
+    },
     async stop() {
       await server.stop();
       await books.drain();

@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { isLoopback } from "../config/ip.ts";
 import { writeListen } from "../config/listen.ts";
 import { renderServerConfig, type ServerConfig } from "../config/server.ts";
+import { withLiveSettings } from "../config/server-live.ts";
 import { innerRoutes, publicRoutes } from "../control/api/routes.ts";
 import { type ControlPlane, startControlPlane } from "../control/control-plane.ts";
 import { controlMetrics } from "../control/metrics.ts";
@@ -23,12 +24,12 @@ import { adminToken } from "./admin-token.ts";
 import { listenError } from "./listen-error.ts";
 import { clientUrl, localUrl } from "./local-url.ts";
 import { modelLook } from "./look-at-model.ts";
-import { type RunningRouter, startRouter } from "./router.ts";
+import { type InnerRouter, openInnerRouter } from "./inner-router.ts";
+import type { RunningRouter } from "./router.ts";
 import { rpcHandler } from "./rpc-handler.ts";
 import { serverPages } from "./server-pages.ts";
 import { openServerTls, type ServerTls } from "./server-tls.ts";
 import { copyOfStore, storePath } from "./store-copy.ts";
-import { readTlsPair } from "./tls-files.ts";
 
 /** Calls in flight at the end get so long. Streams are told to end at once. */
 const CLOSE_DEADLINE = millis(3_000);
@@ -49,8 +50,10 @@ export interface RunningServer {
   readonly adminToken: string;
   /** RouterService without a socket, for a router in this process. */
   readonly routes: Transport;
-  /** Reads the certificates again. */
+  /** Reads the certificates again, the router's too. */
   reload(): void;
+  /** Puts in force what can be without a restart, and resolves with what is in force then. */
+  take(next: ServerConfig): ServerConfig;
   /** Resolves when everything is written and no connection is left. */
   stop(): Promise<void>;
 }
@@ -70,25 +73,24 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const token = await adminToken(dataDir);
   const store = await openStore(config, dataDir);
   started.defer(() => store.close());
-  const late: { router: RunningRouter | undefined; registry: Registry | undefined } = {
+  const late: { router: InnerRouter | undefined; registry: Registry | undefined } = {
     router: undefined,
     registry: undefined,
   };
   const metrics = async (): Promise<string> =>
     `${(await late.registry?.metrics()) ?? ""}\n${(await late.router?.metrics()) ?? ""}`;
+  const live = { config };
   const model = modelLook(clock, env);
   started.defer(() => model.downloader.close());
   const plane = await startControlPlane({
-    store,
-    clock,
-    logger,
+    ...{ store, clock, logger },
     policy: policyOf(config),
     mint: mintReplica,
     door: tls?.door,
     enrolment: tls?.enrolment,
-    publicUrl: () => config.public_url ?? "",
+    publicUrl: () => live.config.public_url ?? "",
     adminToken: token,
-    routerUrl: () => routerUrl(config, late.router),
+    routerUrl: () => routerUrl(live.config, late.router),
     lookAtModel: model.look,
     usageRetain: config.usage.retain,
     support: { configuration: renderServerConfig(config), metrics, copyStore: () => copyOfStore(config, dataDir) },
@@ -101,15 +103,27 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const routes = createRouterTransport((router) => {
     innerRoutes(router, plane);
   });
-  late.router = await openRouter(options, routes);
+  late.router = await openInnerRouter({ config: config.router, dataDir, logger, clock }, routes);
   started.defer(async () => late.router?.stop());
 
   const url = localUrl(config.tls === undefined ? "http" : "https", { ...config.listen, port: listening.port });
   tellOfNoKeys(config, plane, logger);
   logger.info({ url, router: routerUrl(config, late.router) }, "control plane started");
   const running = started.move();
-  const reload = (): void => void tls?.followed.reload();
-  return { url, adminToken: token, routes, reload, stop: () => running.disposeAsync() };
+  return {
+    ...{ url, adminToken: token, routes, stop: () => running.disposeAsync() },
+    reload: () => {
+      void tls?.followed.reload();
+      late.router?.reload();
+    },
+    take: (next) => taken(live, next, plane),
+  };
+}
+
+function taken(live: { config: ServerConfig }, next: ServerConfig, { loop }: ControlPlane): ServerConfig {
+  live.config = withLiveSettings(live.config, next);
+  loop.use(policyOf(live.config));
+  return live.config;
 }
 
 /** Two control planes that decide on one state would undo each other's work. */
@@ -200,29 +214,4 @@ async function openPort(
       await listening.close(CLOSE_DEADLINE);
     },
   };
-}
-
-async function openRouter(
-  { config, dataDir, logger, clock }: ServerOptions,
-  transport: Transport,
-): Promise<RunningRouter | undefined> {
-  const { listen: address, tls, auth, policy, queue, count_streams: asksUsage } = config.router;
-  if (address === undefined) return undefined;
-  const material = tls === undefined ? {} : { tls: readTlsPair(tls, "router.tls") };
-  try {
-    return await startRouter({
-      listen: address,
-      transport,
-      logger,
-      auth,
-      policy,
-      asksUsage,
-      stateDir: join(dataDir, "router"),
-      limits: { queueLength: queue.length, queueWait: queue.wait, headroom: queue.headroom },
-      ...material,
-      ...(clock === undefined ? {} : { clock }),
-    });
-  } catch (error) {
-    throw listenError(error, address, "router.listen");
-  }
 }

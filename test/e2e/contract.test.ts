@@ -185,13 +185,14 @@ describe("a control plane and an agent below folders of their own", () => {
     await writeFile(join(dir, "server.yaml"), "listn: 7443\n");
     server.child.kill("SIGHUP");
     await until("the refusal", () => server.output().includes("did you mean listen"), seenOf(server));
-    await writeFile(join(dir, "server.yaml"), serverYaml("nodes: { lost_after: 10m }\n"));
+    await writeFile(join(dir, "server.yaml"), serverYaml("nodes: { lost_after: 10m }\nusage: { retain: 10d }\n"));
     server.child.kill("SIGHUP");
     await until(
       "what needs a restart",
-      () => server.output().includes("a restart is needed for: nodes"),
+      () => server.output().includes("a restart is needed for: usage"),
       seenOf(server),
     );
+    expect(server.output()).toContain("in force from now on: nodes");
     expect((await fetch(`${adminUrl}/healthz`)).ok).toBe(true);
   });
 

@@ -43,10 +43,10 @@ export class Agents {
   readonly #entries = new Map<NodeId, Entry>();
   readonly #clock: Clock;
   readonly #wake: () => void;
-  readonly #silentAfter: Millis;
+  readonly #silentAfter: () => Millis;
 
   /** `silentAfter`: a stream that has said nothing for so long holds its node's name no longer. */
-  constructor(options: { readonly clock: Clock; readonly wake: () => void; readonly silentAfter: Millis }) {
+  constructor(options: { readonly clock: Clock; readonly wake: () => void; readonly silentAfter: () => Millis }) {
     this.#clock = options.clock;
     this.#wake = options.wake;
     this.#silentAfter = options.silentAfter;
@@ -83,7 +83,7 @@ export class Agents {
   #isHeldAgainst({ node, instance }: Claim): boolean {
     const entry = this.#entries.get(node);
     if (entry?.stream === undefined || entry.stream.instance === instance) return false;
-    return this.#clock.monotonic() - entry.lastHeard < this.#silentAfter;
+    return this.#clock.monotonic() - entry.lastHeard < this.#silentAfter();
   }
 
   /** Anything at all was received on the stream. */
