@@ -145,7 +145,11 @@ async function fromPython(
   const driver = await context.gpuDriver();
   return await staged(context, async (staging) => {
     const build = await fetchPython(context, { ...wanted, staging, driver }, request);
-    if (!build.ok) return build;
+    if (!build.ok) {
+      // Gigabytes are kept for a try that is going to come, and for no other.
+      if (!build.error.retry) await dropOtherDownloads(context.folder, []);
+      return build;
+    }
     const { binary, flavour } = build.value;
     const probed = await context.probe(binary);
     if (!probed.ok) return err(failed("does-not-run", probed.error.reason));

@@ -178,6 +178,7 @@ describe("what can go wrong", SLOW, () => {
       message: containing("libcudart.so.13"),
       retry: false,
     });
+    expect(await bench.downloads()).toEqual([]);
     expect(await bench.folder()).toEqual(["downloads"]);
   });
 

@@ -65,7 +65,8 @@ export async function fetchPython(
 }
 
 function whyNotHere({ engine }: InstallContext, driver: string | undefined): string | undefined {
-  if (driver === "") return "has a build for each CUDA, and the NVIDIA driver does not say its version: none is guessed";
+  if (driver === "")
+    return "has a build for each CUDA, and the NVIDIA driver does not say its version: none is guessed";
   if (driver !== undefined || engine.needsGpu !== true) return undefined;
   return "runs on NVIDIA GPUs alone, and no driver of theirs is loaded on this node";
 }

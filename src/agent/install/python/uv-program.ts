@@ -108,7 +108,7 @@ async function offeredBy(
 }
 
 /** What an index did not give of a project. */
-export function pageFailed(project: string, failure: PageFailure): InstallFailure {
+function pageFailed(project: string, failure: PageFailure): InstallFailure {
   if (failure.kind === "fetch") return fetchFailed(failure.failure);
   return failed(KINDS[failure.kind], `${project}: ${failure.message}`);
 }
