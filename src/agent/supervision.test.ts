@@ -184,26 +184,6 @@ describe("B19 what an engine leaves behind", () => {
   });
 });
 
-const memoryLimit = homes.find((home) => home.includes("/memory"));
-
-describe("memory", () => {
-  test.skipIf(memoryLimit === undefined)(
-    "an engine that eats it all is ended by the kernel alone, with that reason (skipped where no limit can be set)",
-    async () => {
-      const replicas = await agent({ random: () => 1 });
-      replicas.apply(plan(1, desired()));
-      await ready(replicas);
-      const { cgroups } = await readRecord();
-      const folder = cgroups.find((one) => one.includes("/memory")) ?? "";
-      await writeFile(`${folder}/memory.limit_in_bytes`, String(192 * 1024 * 1024));
-      await order("/eat");
-      await expect
-        .poll(() => seen(replicas)?.state, WAIT)
-        .toMatchObject({ note: anyText("out of memory: the kernel") });
-    },
-  );
-});
-
 describe("a record that is only half of it", () => {
   test("an engine whose start is under way is waited for, and taken over", async () => {
     const first = await agent();

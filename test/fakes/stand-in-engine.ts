@@ -4,13 +4,15 @@
  *
  *   --host H --port N       where it listens
  *   --loading-until FILE    answers 503 until the file is there
+ *   --load-seconds N        answers 503 for so long
  *   --exit-code N           prints its last words and ends at once
  *   --ignore-term           does nothing at SIGTERM
  *   --hang-health           accepts a health request and never answers it
  *   --worker                starts a process in its group that ignores SIGTERM and outlives it
  *   --disguised-worker      starts one that leaves its group and session, its environment and its name behind
+ *   --wandering-worker      starts one that leaves its group, session and name behind, but keeps its environment
  *   --print N               prints N bytes without a line end at its start
- *   --flood                 fills its log as fast as it can
+ *   --flood                 fills its log at 50 MB/s
  *   --hang-work             says that it has work, and nothing of it ever moves; its health is fine
  *
  * POST /eat makes it eat memory until it is stopped, POST /end/N ends it with that status.
@@ -25,12 +27,14 @@ const { values: flags } = parseArgs({
     host: { type: "string", default: "127.0.0.1" },
     port: { type: "string", default: "0" },
     "loading-until": { type: "string" },
+    "load-seconds": { type: "string", default: "0" },
     "exit-code": { type: "string" },
     "ignore-term": { type: "boolean", default: false },
     "hang-health": { type: "boolean", default: false },
     worker: { type: "boolean", default: false },
     print: { type: "string" },
     "disguised-worker": { type: "boolean", default: false },
+    "wandering-worker": { type: "boolean", default: false },
     flood: { type: "boolean", default: false },
     "hang-work": { type: "boolean", default: false },
   },
@@ -48,12 +52,15 @@ if (flags.worker) {
   process.stdout.write(`stand-in: worker ${String(worker.pid)}\n`);
 }
 
+const LASTING = 'trap "" TERM; while :; do sleep 1; done';
 if (flags["disguised-worker"]) {
-  const script = 'trap "" TERM; while :; do sleep 1; done';
-  spawn("/usr/bin/setsid", ["/usr/bin/env", "-i", "/bin/sh", "-c", script, "VLLM::Worker_TP0"], { stdio: "ignore" });
+  spawn("/usr/bin/setsid", ["/usr/bin/env", "-i", "/bin/sh", "-c", LASTING, "VLLM::Worker_TP0"], { stdio: "ignore" });
+}
+if (flags["wandering-worker"]) {
+  spawn("/usr/bin/setsid", ["/bin/sh", "-c", LASTING, "VLLM::Worker_TP1"], { stdio: "ignore" });
 }
 if (flags.flood) {
-  const lines = `${"flood ".repeat(20)}\n`.repeat(8192);
+  const lines = `${"x".repeat(124)}\n`.repeat(4000);
   setInterval(() => process.stdout.write(lines), 10);
 }
 
@@ -63,7 +70,9 @@ const eat = (): void => {
   setInterval(() => eaten.push(Buffer.alloc(8 * 1024 * 1024, 1)), 5);
 };
 
-const isLoading = (): boolean => flags["loading-until"] !== undefined && !existsSync(flags["loading-until"]);
+const loadedAt = performance.now() + Number(flags["load-seconds"]) * 1000;
+const isLoading = (): boolean =>
+  performance.now() < loadedAt || (flags["loading-until"] !== undefined && !existsSync(flags["loading-until"]));
 
 /** What it answers to whoever shows the key; by path. */
 const ANSWERS: Readonly<Record<string, () => unknown>> = {
