@@ -67,7 +67,7 @@ function chosenServer(
   }
   throw new LlmgwError(
     "BAD_REQUEST",
-    `No control plane is named: give --server or LLMGW_SERVER, or start one here with \`llmgw up\`, which writes ${contextPath}.`,
+    `No control plane is named: give --server or LLMGW_SERVER, log in with \`llmgw ctl login\`, or start one here with \`llmgw up\`, which writes ${contextPath}.`,
   );
 }
 

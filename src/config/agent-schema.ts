@@ -118,7 +118,7 @@ export const agentSchema = z.strictObject({
     "Certificates for both directions; server must then be https://.",
     "the machine's own certificate store",
   ),
-  join_token: setting(secret().optional(), "Admits a node that has no certificate yet.", "none"),
+  join_token: setting(secret().optional(), "Admits a node that has no certificate; over https it brings one.", "none"),
   node_id: setting(
     text({ type: "name", phrase: "letters, digits, dots, hyphens and underscores", pattern: NODE_ID }).optional(),
     "The node's name in the cluster, one of a kind.",

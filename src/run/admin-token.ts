@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { LlmgwError } from "../core/errors.ts";
+import { modeForOthers } from "../platform/file-rights.ts";
 import { readTextIfThere, writeFileAtomic } from "../platform/files.ts";
 
 const TOKEN_BYTES = 32;
@@ -10,9 +11,13 @@ export async function adminToken(dataDir: string): Promise<string> {
   const path = join(dataDir, "admin-token");
   const written = (await readTextIfThere(path))?.trim();
   if (written === "") {
-    throw new LlmgwError("FAILED", `${path} is empty. Remove it to get a new admin token.`);
+    throw new LlmgwError("BAD_CONFIG", `${path} is empty. Remove it to get a new admin token.`);
   }
-  if (written !== undefined) return written;
+  if (written !== undefined) {
+    const mode = await modeForOthers(path);
+    if (mode === undefined) return written;
+    throw new LlmgwError("BAD_CONFIG", `${path} may be read by others (mode ${mode}): run \`chmod 600 ${path}\`.`);
+  }
   const token = `llmgw-admin-${randomBytes(TOKEN_BYTES).toString("base64url")}`;
   await writeFileAtomic(path, `${token}\n`, 0o600);
   return token;

@@ -146,7 +146,7 @@ function warnOfPlainHttp({ listen: address, tls }: ServerConfig, logger: Logger)
   if (tls !== undefined || isLoopback(address.host)) return;
   logger.warn(
     `listen: ${writeListen(address)} speaks plain http: anyone on that network can read the admin token and the engines' keys, ` +
-      "and can pretend to be a node. `llmgw ctl cert` makes certificates for tls.",
+      "and nodes prove themselves by a join token alone. `llmgw ctl cert` makes certificates for tls.",
   );
 }
 
