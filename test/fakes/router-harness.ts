@@ -1,12 +1,15 @@
 import { createRouterTransport } from "@connectrpc/connect";
 import { pino } from "pino";
 import type { KeyGrant, KeySet } from "../../src/core/client-key.ts";
+import type { EngineApi } from "../../src/core/engine-api.ts";
 import { millis, profileName, replicaId } from "../../src/core/ids.ts";
 import type { ModelRoute, RouteTable } from "../../src/core/route.ts";
 import { type RunningRouter, type RouterOptions, startRouter } from "../../src/run/router.ts";
 import { type RouterReport, RouterService } from "../../src/wire/gen/llmgw/v1/router_pb.js";
+import type { UsageBatch } from "../../src/wire/gen/llmgw/v1/usage_pb.js";
 import { keySetToWire } from "../../src/wire/keys.ts";
 import { routeTableToWire } from "../../src/wire/routes.ts";
+import { recordOfLine } from "../../src/wire/usage-line.ts";
 import { until } from "../e2e/wait.ts";
 import { json, RawUpstream, type Script } from "./raw-upstream.ts";
 
@@ -16,6 +19,7 @@ export class RouteSource {
   sessions = 0;
   #table: RouteTable | undefined;
   #keys: KeySet | undefined;
+  readonly #acks: { readonly instance: string; readonly through: bigint; readonly totals: [] }[] = [];
   #wakers = new Set<() => void>();
   #cut = new AbortController();
 
@@ -51,6 +55,11 @@ export class RouteSource {
     let sent: RouteTable | undefined;
     let sentKeys: KeySet | undefined;
     while (!signal.aborted) {
+      const ack = this.#acks.shift();
+      if (ack !== undefined) {
+        yield { body: { case: "usageAck" as const, value: ack } };
+        continue;
+      }
       if (this.#keys !== undefined && this.#keys !== sentKeys) {
         sentKeys = this.#keys;
         yield { body: { case: "keys" as const, value: keySetToWire(sentKeys) } };
@@ -71,7 +80,17 @@ export class RouteSource {
   async #collect(
     requests: AsyncIterable<{ readonly body: { readonly case: string | undefined; readonly value?: unknown } }>,
   ): Promise<void> {
-    for await (const { body } of requests) if (body.case === "report") this.reports.push(body.value as RouterReport);
+    for await (const { body } of requests) {
+      if (body.case === "report") this.reports.push(body.value as RouterReport);
+      else if (body.case === "usage") this.#keep(body.value as UsageBatch);
+    }
+  }
+
+  /** Whatever is counted is kept for good, at once. */
+  #keep({ instance, lines }: UsageBatch): void {
+    const numbers = lines.split("\n").map((line) => recordOfLine(line)?.number ?? 0);
+    this.#acks.push({ instance, through: BigInt(Math.max(...numbers)), totals: [] });
+    for (const wake of this.#wakers) wake();
   }
 }
 
@@ -85,6 +104,8 @@ export class RouterHarness {
   readonly upstreams: RawUpstream[] = [];
   /** What each engine of the next table says that it works on at once; 0: it does not say. */
   slots = 4;
+  /** What each engine of the next table says that it can be asked for; undefined: it does not say. */
+  apis: readonly EngineApi[] | undefined;
   #revision = 0;
 
   private constructor(source: RouteSource, router: RunningRouter, logs: LogLine[]) {
@@ -148,6 +169,7 @@ export class RouterHarness {
         port: typeof replica === "number" ? replica : replica.port,
         apiKey: "ek-secret",
         slots: this.slots,
+        ...(this.apis === undefined ? {} : { apis: this.apis }),
       })),
       ...change,
     }));
