@@ -25,7 +25,17 @@ export type ChatBody = Readonly<Record<string, unknown>> & {
 /** The whole answer as the router gave it. */
 export async function chatOnce(target: ChatTarget, body: ChatBody): Promise<unknown> {
   const response = await send(target, body);
-  return parse(await textOf(response), "the router's answer");
+  const text = await textOf(response).catch((error: unknown) => {
+    throw brokeOff(error, target);
+  });
+  return parse(text, "the router's answer");
+}
+
+/** A connection that was lost under an answer, in words. What has its words already stays, and so does what was called off. */
+function brokeOff(error: unknown, { signal }: Pick<ChatTarget, "signal">): unknown {
+  if (error instanceof LlmgwError || signal.aborted) return error;
+  const message = `The answer broke off before its end: ${messageOf(error)}.`;
+  return new LlmgwError("ENGINE_BROKE_OFF", message, { cause: error });
 }
 
 /** The words of the answer as they come. Throws when the stream ends without having said that it is complete. */
@@ -44,9 +54,13 @@ export type ChatPiece =
 /** Everything of the answer as it comes. Throws as {@link chatStream} does. */
 export async function* chatPieces(target: ChatTarget, body: ChatBody): AsyncGenerator<ChatPiece, undefined> {
   const response = await send(target, { ...body, stream: true });
-  for await (const data of sseData(response)) {
-    if (data === "[DONE]") return undefined;
-    yield* piecesIn(parse(data, "a piece of the stream") as ChatChunk);
+  try {
+    for await (const data of sseData(response)) {
+      if (data === "[DONE]") return undefined;
+      yield* piecesIn(parse(data, "a piece of the stream") as ChatChunk);
+    }
+  } catch (error) {
+    throw brokeOff(error, target);
   }
   throw new LlmgwError("ENGINE_BROKE_OFF", "The answer broke off before its end.");
 }

@@ -1,9 +1,10 @@
 import { createInterface } from "node:readline/promises";
+import { Readable, Writable } from "node:stream";
 import { LlmgwError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/nearest.ts";
 import type { Call, CommandSpec } from "../command.ts";
 import { failureOf, reportFailure } from "../failure.ts";
-import { isTerminal, readStdin } from "../io.ts";
+import { type Io, isTerminal, readStdin } from "../io.ts";
 import { OUTPUT_PAGE } from "../options.ts";
 import { type ChatBody, type ChatMessage, chatOnce, chatStream } from "./chat-request.ts";
 import { clientKey, ROUTER_OPTIONS } from "./client-key.ts";
@@ -105,14 +106,20 @@ async function answerOnce(call: Call, talking: Talk, message: string): Promise<v
 /** Ctrl-C cuts the answer that is coming, or ends the conversation when none is; Ctrl-D ends it too. */
 async function converse(call: Call, talking: Talk): Promise<number> {
   call.io.stderr.write(`Talking to ${talking.model}. Ctrl-D ends it, Ctrl-C cuts an answer short.\n`);
-  const lines = createInterface({ input: process.stdin, output: process.stderr, prompt: "> " });
+  const lines = createInterface({ ...terminalOf(call.io), prompt: "> " });
   let answering: AbortController | undefined;
   lines.on("SIGINT", () => {
     if (answering === undefined) lines.close();
     else answering.abort();
   });
+  // The input may end while an answer is on its way.
+  let isOpen = true;
+  lines.once("close", () => (isOpen = false));
+  const prompt = (): void => {
+    if (isOpen) lines.prompt();
+  };
   let conversation: readonly ChatMessage[] = [];
-  lines.prompt();
+  prompt();
   for await (const line of lines) {
     if (line.trim() !== "") {
       answering = new AbortController();
@@ -122,10 +129,16 @@ async function converse(call: Call, talking: Talk): Promise<number> {
       ]);
       answering = undefined;
     }
-    lines.prompt();
+    prompt();
   }
   call.io.stderr.write("\n");
   return 0;
+}
+
+/** A real terminal as it is, so that lines can be edited; anything else as a source of lines. */
+function terminalOf({ stdin, stderr }: Io): { readonly input: Readable; readonly output?: Writable } {
+  const input = stdin instanceof Readable ? stdin : Readable.from(stdin);
+  return stderr instanceof Writable ? { input, output: stderr } : { input };
 }
 
 /** The conversation with the answer; without the question when there was none, so that it can be asked again. */
