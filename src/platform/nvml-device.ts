@@ -36,6 +36,7 @@ export function askCard(nvml: NvmlCall, handle: bigint): NvmlDevice {
   for (const question of QUESTIONS) askNumbers(nvml, handle, { question, asked });
   askPlace(nvml, handle, asked);
   askFabric(nvml, handle, asked);
+  askProcesses(nvml, handle, asked);
   return asked;
 }
 
@@ -44,6 +45,7 @@ export function askSlice(nvml: NvmlCall, handle: bigint): NvmlDevice {
   const asked = new Asked();
   askTexts(nvml, handle, asked);
   askNumbers(nvml, handle, { question: MEMORY, asked });
+  askProcesses(nvml, handle, asked);
   return asked;
 }
 
@@ -112,6 +114,23 @@ function askFabric(nvml: NvmlCall, handle: bigint, asked: Asked): void {
   }
   const { status, clique, state } = FABRIC_INFO;
   asked.numbers["fabric"] = [info.readUInt8(state), info.readUInt32LE(status), info.readUInt32LE(clique)];
+}
+
+/** nvmlProcessInfo_t: a pid, its memory, and the instances of the card that it is on; padded to whole words. */
+const PROCESS_INFO = { size: 24, most: 1024 };
+
+/** The pids of those that hold memory of it. */
+function askProcesses(nvml: NvmlCall, handle: bigint, asked: Asked): void {
+  const count = Buffer.alloc(4);
+  count.writeUInt32LE(PROCESS_INFO.most);
+  const infos = Buffer.alloc(PROCESS_INFO.size * PROCESS_INFO.most);
+  const code = nvml("nvmlDeviceGetComputeRunningProcesses_v3", handle, count, infos);
+  if (code !== 0) {
+    asked.failed["pids"] = code;
+    return;
+  }
+  const found = Math.min(count.readUInt32LE(), PROCESS_INFO.most);
+  asked.numbers["pids"] = Array.from({ length: found }, (_, n) => infos.readUInt32LE(n * PROCESS_INFO.size));
 }
 
 export function textIn(buffer: Buffer): string {

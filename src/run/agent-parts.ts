@@ -117,7 +117,11 @@ export async function nodeReplicas(options: AgentOptions, wiring: Wiring, suppli
       logLines: supervisor.log_lines,
       engineOptions: (name) => engineOptions(config.engines, name),
       fabricPorts: (name) => wiring.watch?.current().fabrics.find((fabric) => fabric.name === name)?.ports ?? [],
-      gpuHolders: createGpuHolders({ tool: config.discovery.nvidia_smi, env: options.env }),
+      gpuHolders: createGpuHolders({
+        tool: config.discovery.nvidia_smi,
+        preferNvml: config.discovery.prefer_nvml,
+        env: options.env,
+      }),
     },
     () => wiring.link?.changed(),
   );

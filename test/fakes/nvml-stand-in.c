@@ -165,6 +165,27 @@ int nvmlDeviceGetGpuFabricInfoV(device d, fabric_info *out) {
   return code;
 }
 
+typedef struct {
+  u32 pid;
+  u64 used;
+  u32 gpu_instance, compute_instance;
+} process_info;
+
+/* `gpu N pids` is the numbers of the processes that hold its memory. */
+int nvmlDeviceGetComputeRunningProcesses_v3(device d, u32 *count, process_info *out) {
+  char value[256] = "", *at = value, *end;
+  int code = of_device(d, "pids", value, sizeof value);
+  u32 room = *count;
+  *count = 0;
+  if (code != SUCCESS) return code;
+  for (u64 pid = strtoull(at, &end, 10); end != at; pid = strtoull(at = end, &end, 10)) {
+    if (*count == room) return 7;
+    out[*count].pid = (u32)pid;
+    out[(*count)++].used = 1 << 20;
+  }
+  return SUCCESS;
+}
+
 /* `gpu N links` is how many there are; `gpu N link L = KIND ADDRESS` is one that is up. */
 static int link_of(device d, u32 link, u32 *kind, char *remote) {
   char key[32], value[128] = "";
