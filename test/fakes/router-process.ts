@@ -37,13 +37,20 @@ const routes = Object.entries(models).map(([name, ports]) => ({
   })),
 }));
 
+/** The last record in a batch of usage. */
+const lastNumber = (lines: string): bigint =>
+  BigInt(/"number":(\d+)/.exec(lines.slice(lines.lastIndexOf("\n") + 1))?.[1] ?? 0);
+
+/** Gives out one table and takes all usage, as a control plane does. */
 const transport = createRouterTransport(({ service }) => {
   service(RouterService, {
-    async *session(_requests, { signal }) {
+    async *session(requests) {
       yield { body: { case: "table" as const, value: routeTableToWire({ revision: 1, models: routes }) } };
-      await new Promise((resolve) => {
-        signal.addEventListener("abort", resolve);
-      });
+      for await (const { body } of requests) {
+        if (body.case !== "usage") continue;
+        const { instance, lines } = body.value;
+        yield { body: { case: "usageAck" as const, value: { instance, through: lastNumber(lines) } } };
+      }
     },
   });
 });
