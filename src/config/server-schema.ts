@@ -83,6 +83,14 @@ const engines = z.strictObject({
   sglang: setting(pypiEngine.optional(), "SGLang on the nodes.", "not installed"),
 });
 
+/** As browsers send it: in lower case, without a path. */
+const origin = (): Leaf<string> =>
+  text({
+    type: "origin",
+    phrase: 'an origin such as https://app.example, or "*"',
+    pattern: /^(?:\*|https?:\/\/[^\s/?#@A-Z]+|(?!https?:)[a-z][a-z\d+.-]*:\/\/[^\s/?#@A-Z]*)$/,
+  });
+
 const router = z.strictObject({
   listen: setting(
     listenOrOff("0.0.0.0").prefault("0.0.0.0:8080"),
@@ -102,6 +110,10 @@ const router = z.strictObject({
     oneOf(["keys", "none"]).optional(),
     "Whether clients must show a key.",
     "none on a loopback address, keys on any other",
+  ),
+  cors: setting(
+    z.array(origin()).prefault([]),
+    'Origins whose web pages may ask, such as https://app.example; "*" for all. Programs need none of it.',
   ),
   policy: setting(
     oneOf(ROUTING_POLICY_NAMES).prefault("prefix-affinity"),

@@ -22,6 +22,7 @@ const DEFAULTS = {
   router: {
     listen: { host: "0.0.0.0", port: 8080 },
     auth: "keys",
+    cors: [],
     policy: "prefix-affinity",
     queue: { length: 1_024, wait: 120_000, headroom: 1 },
     count_streams: true,
@@ -41,6 +42,7 @@ router:
   listen: ""
   tls: { cert: /etc/llmgw/r.pem, key: /etc/llmgw/r-key.pem }
   auth: none
+  cors: ["https://app.example", "http://localhost:5173"]
   policy: least-work
   queue: { length: 10, wait: 5s, headroom: 0 }
   count_streams: false
@@ -74,6 +76,7 @@ describe("server.yaml", () => {
         listen: undefined,
         tls: { cert: "/etc/llmgw/r.pem", key: "/etc/llmgw/r-key.pem" },
         auth: "none",
+        cors: ["https://app.example", "http://localhost:5173"],
         policy: "least-work",
         queue: { length: 10, wait: 5_000, headroom: 0 },
         count_streams: false,
@@ -158,6 +161,7 @@ describe("server.yaml", () => {
     ],
     ["engines: { ollama: { version: 1 } }\n", "engines.ollama is not a known key"],
     ["router: { auth: key }\n", 'router.auth must be one of keys, none, but is "key"; did you mean keys?'],
+    ['router: { cors: ["https://app.example/"] }\n', "router.cors[0] must be an origin such as https://app.example"],
     ["router: { policy: least-wrok }\n", "did you mean least-work?"],
     ["weights: { concurrency: 0 }\n", "weights.concurrency must be a whole number from 1 to 64, but is 0"],
     ["listen: ''\n", "listen must be an address with a port"],

@@ -25,12 +25,12 @@ export async function openInnerRouter(
   { config, dataDir, logger, clock }: InnerRouterOptions,
   transport: Transport,
 ): Promise<InnerRouter | undefined> {
-  const { listen, tls, auth, policy, queue, count_streams: asksUsage } = config;
+  const { listen, tls, auth, cors, policy, queue, count_streams: asksUsage } = config;
   if (listen === undefined) return undefined;
   const followed = tls === undefined ? undefined : await followRouterTls(tls, "router.tls", { clock, logger });
   try {
     const router = await startRouter({
-      ...{ listen, transport, logger, auth, policy, asksUsage, clock },
+      ...{ listen, transport, logger, auth, cors, policy, asksUsage, clock },
       stateDir: join(dataDir, "router"),
       limits: { queueLength: queue.length, queueWait: queue.wait, headroom: queue.headroom },
       ...(followed === undefined ? {} : { tls: followed.current }),
