@@ -1,4 +1,5 @@
 import { parseServerConfig, renderServerConfig } from "../config/server.ts";
+import { withLiveSettings } from "../config/server-live.ts";
 import { pathsFor } from "../run/paths.ts";
 import type { CommandSpec } from "./command.ts";
 import { CHECK, CONFIG, DATA_DIR } from "./options.ts";
@@ -28,7 +29,13 @@ export const server: CommandSpec = {
         // Loaded late: the commands that only talk to a control plane start faster without it.
         const { startServer } = await import("../run/server.ts");
         const running = await startServer({ config, dataDir, logger });
-        return { ...running, take: (next) => running.take(next) };
+        return {
+          ...running,
+          take: (next, inForce) => {
+            running.take(next);
+            return withLiveSettings(inForce, next);
+          },
+        };
       },
     });
   },

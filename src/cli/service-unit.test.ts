@@ -16,6 +16,7 @@ describe("the unit", () => {
     { why: "one engine out of memory is one engine", line: "OOMPolicy=continue" },
     { why: "RDMA pins memory", line: "LimitMEMLOCK=infinity" },
     { why: "sockets of engines stay", line: "RuntimeDirectoryPreserve=yes" },
+    { why: "renewed certificates are written into /etc, which is read-only else", line: "ReadWritePaths=-/etc/llmgw" },
     { why: "it is told when the agent is ready", line: "Type=notify" },
     { why: "a control plane that is away never stops the restarts", line: "StartLimitIntervalSec=0" },
   ])("$why", ({ line }) => {
@@ -40,5 +41,6 @@ describe("the unit", () => {
     expect(lines(unit)).toContain(
       'ExecStart="/opt/a b/llmgw" agent -c /etc/100%%/$$x.yaml --data-dir /data --log-format json',
     );
+    expect(lines(unit)).toContain("ReadWritePaths=-/etc/llmgw -/etc/100%%");
   });
 });

@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+
 /** What of a unit depends on the node. */
 export interface AgentService {
   /** The whole path of the program. */
@@ -54,6 +56,8 @@ TasksMax=infinity
 
 NoNewPrivileges=yes
 ProtectSystem=full
+# Renewed certificates are written beside the configuration.
+ReadWritePaths=-/etc/llmgw${dirname(config) === "/etc/llmgw" ? "" : ` ${unitWord(`-${dirname(config)}`)}`}
 ProtectClock=yes
 ProtectKernelLogs=yes
 ProtectKernelModules=yes

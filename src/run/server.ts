@@ -52,8 +52,8 @@ export interface RunningServer {
   readonly routes: Transport;
   /** Reads the certificates again, the router's too. */
   reload(): void;
-  /** Puts in force what can be without a restart, and resolves with what is in force then. */
-  take(next: ServerConfig): ServerConfig;
+  /** Puts in force what `withLiveSettings` says can be without a restart. */
+  take(next: ServerConfig): void;
   /** Resolves when everything is written and no connection is left. */
   stop(): Promise<void>;
 }
@@ -116,15 +116,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       void tls?.followed.reload();
       late.router?.reload();
     },
-    take: (next) => taken(live, next, plane),
+    take: taking(live, plane),
   };
 }
 
-function taken(live: { config: ServerConfig }, next: ServerConfig, { loop }: ControlPlane): ServerConfig {
-  live.config = withLiveSettings(live.config, next);
-  loop.use(policyOf(live.config));
-  return live.config;
-}
+const taking =
+  (live: { config: ServerConfig }, { loop }: ControlPlane) =>
+  (next: ServerConfig): void => {
+    live.config = withLiveSettings(live.config, next);
+    loop.use(policyOf(live.config));
+  };
 
 /** Two control planes that decide on one state would undo each other's work. */
 async function lockFolder(dataDir: string): Promise<Lock> {

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { X509Certificate } from "node:crypto";
@@ -250,6 +250,21 @@ describe("is refused in words", () => {
     expect(refusal?.rawMessage).toMatch(says);
     expect(refusal?.code).toBe(Code.InvalidArgument);
   });
+});
+
+test("without the authority's key no token is made for nodes, and the reason says where it is missing", async () => {
+  const key = join(certs, "ca-key.pem");
+  const by = await token();
+  await rename(key, `${key}.away`);
+  await expect(token()).rejects.toThrow(
+    /does not hold the authority's key, .*: put ca-key\.pem into .*certs, or issue/,
+  );
+  const joined = await joining("keyless", by);
+  await rename(`${key}.away`, key);
+  expect(why(joined)).toMatch(/^refused: the control plane does not hold the authority's key/);
+  expect((await joining("keyless", by)).answer.ok).toBe(true);
+  const { events } = await (await admin()).listEvents({ subject: "keyless" }, { headers: headers() });
+  expect(events[0]).toMatchObject({ reason: "NodeRefused", level: "warning" });
 });
 
 test("nothing that is stored holds a token, and the store is its owner's alone", async () => {

@@ -2,7 +2,6 @@ import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { formatDuration } from "../../core/format.ts";
-import type { Result } from "../../core/result.ts";
 import { isNodeName, type Millis, millis, nodeId, type NodeId } from "../../core/ids.ts";
 import { BACKDATED } from "../../pki/backdated.ts";
 import { inWords } from "../../pki/certificate.ts";
@@ -16,7 +15,7 @@ import {
 import type { ControlPlane } from "../control-plane.ts";
 import type { Enrolment } from "../enrolment.ts";
 import { ORIGIN } from "../peer.ts";
-import { claimToken, UNKNOWN_TOKEN } from "../tokens/claim.ts";
+import { type Claiming, claimToken, UNKNOWN_TOKEN } from "../tokens/claim.ts";
 import { joinHash } from "../tokens/token-door.ts";
 
 /** Anybody may have them: who cannot tell the right ones by their hash has no use for them. */
@@ -36,12 +35,11 @@ export async function join(
   const node = nodeOf(request);
   const key = enrolment === undefined ? "" : await keyOf(enrolment, request, node);
   const claiming = { sha256, node, key, now: clock.now(), from: values.get(ORIGIN).address };
-  requireAdmitted(claimToken(loop.snapshot, claiming));
-  checkClock(request, claiming.now);
-  const obstacle = await enrolment?.obstacle();
-  if (obstacle !== undefined) throw new ConnectError(obstacle, Code.FailedPrecondition);
+  const why = await firstRefusal(plane, request, claiming);
+  if (why !== undefined) throw refusal(plane, node, why);
   // First the token: of two that come at once with one use left, only one may get a certificate.
-  requireAdmitted(await loop.change((before) => claimToken(before, claiming)));
+  const claimed = await loop.change((before) => claimToken(before, claiming));
+  if (!claimed.ok) throw refusal(plane, node, claimed.error);
   if (enrolment === undefined) return create(JoinResponseSchema);
   const certificate = await sign(plane, enrolment, { node, request: request.signingRequest });
   return create(JoinResponseSchema, { certificate, authorities: enrolment.authorities() });
@@ -49,8 +47,21 @@ export async function join(
 
 const denied = (why: string): ConnectError => new ConnectError(why, Code.PermissionDenied);
 
-function requireAdmitted(claimed: Result<unknown, string>): void {
-  if (!claimed.ok) throw denied(claimed.error);
+/** What costs the token no use. */
+async function firstRefusal(
+  { loop, enrolment }: ControlPlane,
+  request: JoinRequest,
+  claiming: Claiming,
+): Promise<string | undefined> {
+  const admitted = claimToken(loop.snapshot, claiming);
+  if (!admitted.ok) return admitted.error;
+  return clockProblem(request, claiming.now) ?? (await enrolment?.obstacle());
+}
+
+/** Of a token that is known: operators hear of it too. */
+function refusal({ loop }: ControlPlane, node: NodeId, why: string): ConnectError {
+  loop.report({ level: "warning", subjectKind: "node", subject: node, reason: "NodeRefused", message: why });
+  return denied(why);
 }
 
 function nodeOf({ nodeId: name }: JoinRequest): NodeId {
@@ -61,14 +72,12 @@ function nodeOf({ nodeId: name }: JoinRequest): NodeId {
 const MINUTE_MS = 60_000;
 
 /** A certificate is backdated by so much; a clock that is further off would not take it, or would keep it too long. */
-function checkClock({ clock }: JoinRequest, now: Millis): void {
-  if (clock === undefined) return;
+function clockProblem({ clock }: JoinRequest, now: Millis): string | undefined {
+  if (clock === undefined) return undefined;
   const off = millis(timestampMs(clock) - now);
-  if (Math.abs(off) <= BACKDATED) return;
+  if (Math.abs(off) <= BACKDATED) return undefined;
   const far = `${formatDuration(Math.round(Math.abs(off) / MINUTE_MS) * MINUTE_MS)} ${off > 0 ? "ahead of" : "behind"} the control plane's`;
-  throw denied(
-    `the node's clock is ${far}, which says ${inWords(now)}: set the wrong one right and join again; the token is not used up`,
-  );
+  return `the node's clock is ${far}, which says ${inWords(now)}: set the wrong one right and join again; the token is not used up`;
 }
 
 async function keyOf(enrolment: Enrolment, { signingRequest }: JoinRequest, node: NodeId): Promise<string> {
