@@ -1,3 +1,4 @@
+import { messageOf } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import type { Engine, ExitReport } from "../engines/engine.ts";
 import { type Clock, pause } from "../platform/clock.ts";
@@ -51,8 +52,23 @@ const STOPPING_INTERVAL = millis(200);
 
 /** Looks at one engine until everything of it is gone or the signal aborts. */
 export async function watchEngine(target: WatchTarget, events: WatchEvents, options: WatchOptions): Promise<void> {
-  const { clock, signal } = options;
-  const gone = new AbortController();
+  for (;;) {
+    const gone = new AbortController();
+    const failure = await watchOnce(target, events, { ...options, gone }).then(() => undefined, messageOf);
+    gone.abort();
+    if (failure === undefined || options.signal.aborted) return;
+    // A machine that could not be asked, for want of file handles perhaps, says nothing about the engine.
+    if (target.phase() === "starting") events.notYet(`it cannot be looked at: ${failure}`);
+    await pause(options.clock, options.interval, options.signal);
+  }
+}
+
+async function watchOnce(
+  target: WatchTarget,
+  events: WatchEvents,
+  options: WatchOptions & { readonly gone: AbortController },
+): Promise<void> {
+  const { clock, signal, gone } = options;
   const asking = AbortSignal.any([signal, gone.signal]);
   const probeHealth = oneAtATime(() => askHealth(target, events, asking));
   void followWork(target, events, { ...options, signal: asking });

@@ -102,6 +102,29 @@ test("B19 a stop whose GPU memory stays held names the process that the driver n
   await expect.poll(kindOf(replicas), WAIT).toBe("stopped");
 });
 
+test("a look at the machine that fails proves nothing: it is repeated", async () => {
+  const failures = [new Error("EMFILE: too many open files"), new Error("EMFILE: too many open files")];
+  const replicas = await agent({
+    gpuHolders: () => {
+      const failure = failures.pop();
+      return failure === undefined ? Promise.resolve([]) : Promise.reject(failure);
+    },
+  });
+  replicas.apply(plan(1, desired({ gpus: [gpuUuid("GPU-a")] })));
+  await ready(replicas);
+  replicas.apply(plan(2));
+  await expect.poll(kindOf(replicas), WAIT).toBe("stopped");
+  expect(failures).toEqual([]);
+});
+
+test("a key that no request can carry is a reason, and no end of the agent", async () => {
+  const replicas = await agent();
+  replicas.apply(plan(1, desired({ apiKey: "sk-\n" })));
+  await expect.poll(() => seen(replicas)?.state, WAIT).toMatchObject({ note: anyText("Invalid character") });
+  replicas.apply(plan(2));
+  await expect.poll(kindOf(replicas), WAIT).toBe("stopped");
+});
+
 /** The file that limits a group's memory: v2's, else v1's. */
 const limitOf = (folder: string): string | undefined =>
   ["memory.max", "memory.limit_in_bytes"].map((name) => join(folder, name)).find((path) => existsSync(path));

@@ -23,11 +23,21 @@ const MOST_BODY_BYTES = 4 * 1024 * 1024;
  * One request straight to an engine, over a connection of its own: no proxy, whatever the environment says, and no
  * connection that an engine may have dropped meanwhile. The error says why there was no whole answer.
  */
-export function askEngine(
+export async function askEngine(
   target: ProbeTarget,
   request: EngineRequest,
-  limits: { readonly timeout: Millis; readonly signal: AbortSignal },
+  limits: Limits,
 ): Promise<Result<ProbeAnswer, string>> {
+  // A key or a path that no request can carry is thrown at once.
+  return ask(target, request, limits).catch((error: unknown) => err(messageOf(error)));
+}
+
+interface Limits {
+  readonly timeout: Millis;
+  readonly signal: AbortSignal;
+}
+
+function ask(target: ProbeTarget, request: EngineRequest, limits: Limits): Promise<Result<ProbeAnswer, string>> {
   return new Promise((resolve) => {
     const deadline = AbortSignal.timeout(limits.timeout);
     const fail = (error: unknown): void => {

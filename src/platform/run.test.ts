@@ -82,6 +82,13 @@ describe("runProgram", () => {
     });
   });
 
+  test.each([
+    { name: "an empty name", argv: [""] as const },
+    { name: "a NUL in a word", argv: ["sh", "-c", "echo \0"] as const },
+  ])("$name is an answer too", async ({ argv }) => {
+    expect(await runProgram(argv, { env, timeout: long })).toMatchObject({ kind: "notStarted", reason: "other" });
+  });
+
   test("B26 leaves no ended child that nobody asked for, whether it ended by itself or was killed", async () => {
     for (let cycle = 0; cycle < 50; cycle++) {
       const hangs = cycle % 5 === 4;

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { messageOf } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
 import { isErrno } from "./files.ts";
 
@@ -45,13 +46,8 @@ export function runProgram(
   argv: readonly [string, ...string[]],
   options: RunOptions,
 ): Promise<RunOutcome | NotStarted> {
-  const [program, ...args] = argv;
-  const child = spawn(program, args, {
-    env: options.env,
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-  });
+  const child = started(argv, options);
+  if (child instanceof Error) return Promise.resolve(notStarted(argv[0], child));
   const stdout = tailOf(child.stdout, options.onOutput);
   const stderr = tailOf(child.stderr, options.onOutput);
   return new Promise((resolve) => {
@@ -82,12 +78,22 @@ export function runProgram(
       resolve(outcome);
     };
     child.once("error", (error) => {
-      if (child.pid === undefined) finish(notStarted(program, error));
+      if (child.pid === undefined) finish(notStarted(argv[0], error));
     });
     child.once("close", (code, signal) => {
       finish({ kind: "ended", code, signal, stdout: stdout(), stderr: stderr(), timedOut });
     });
   });
+}
+
+/** An empty name, a NUL in a word, or too many of them are thrown at once; what only the system knows comes as an event. */
+function started([program, ...args]: readonly [string, ...string[]], { env, cwd }: RunOptions) {
+  try {
+    const where = cwd === undefined ? {} : { cwd };
+    return spawn(program, args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"], ...where });
+  } catch (error) {
+    return error instanceof Error ? error : new Error(messageOf(error));
+  }
 }
 
 function tailOf(stream: NodeJS.ReadableStream, onOutput?: (text: string) => void): () => string {
