@@ -37,7 +37,7 @@ export class Rank {
   #port: number | undefined;
   #isChecking = false;
   #launched: boolean;
-  #end: { readonly at: Millis; readonly retry: boolean } | undefined;
+  #end: Ended | undefined;
 
   /** `launched`: its engine was found running, and is taken over. */
   constructor(
@@ -122,11 +122,15 @@ export class Rank {
     };
   }
 
+  /** Its process ended at that time: earlier than anybody noticed. */
+  endedAt(at: Millis): void {
+    this.#end ??= { at, retry: true };
+  }
+
   /** Follows what becomes of the process. */
   moved(state: SupervisedState, end: AttemptEnd | undefined): void {
     if (state.kind === "starting") this.#launched = true;
-    const hasEnded = state.kind === "failed" || (state.kind === "stopping" && state.outcome.kind === "failure");
-    if (hasEnded) this.#end ??= { at: this.#node.clock.now(), retry: end?.retry ?? true };
+    if (hasEnded(state)) this.#end = endAfter(this.#end, end, this.#node.clock.now());
   }
 
   /** Lets go of the port. The rank is over, or its agent leaves. */
@@ -182,3 +186,16 @@ export class Rank {
     if (!this.#isClosed()) this.#events.start();
   }
 }
+
+const hasEnded = (state: SupervisedState): boolean =>
+  state.kind === "failed" || (state.kind === "stopping" && state.outcome.kind === "failure");
+
+interface Ended {
+  readonly at: Millis;
+  readonly retry: boolean;
+}
+
+const endAfter = (before: Ended | undefined, end: AttemptEnd | undefined, now: Millis): Ended => ({
+  at: before?.at ?? now,
+  retry: end?.retry ?? before?.retry ?? true,
+});

@@ -6,6 +6,7 @@ import type { ObservedReplica } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
 import type { Engine, ExitReport } from "../engines/engine.ts";
 import { removeCgroup } from "../platform/cgroup.ts";
+import { exitedAt } from "../platform/process.ts";
 import { readTail, readTailAcrossCut } from "../platform/text-log.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { LocalReplica } from "../reconcile/node.ts";
@@ -327,6 +328,8 @@ export class Replica {
     const current = this.#current;
     if (current === undefined) return;
     const { record, engine, killsBefore } = current;
+    const at = await exitedAt(statusPathOf(this.#folder));
+    if (at !== undefined) this.#rank?.endedAt(at);
     const lines = this.#node.logLines;
     const wasCut = this.#logWasCut && record.logOffset === 0;
     const lastLines = wasCut

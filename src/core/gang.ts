@@ -104,6 +104,20 @@ export interface RankStatus {
   readonly pid: number | undefined;
 }
 
+/** The rank that ended first, as far as is known by now: others that end because of it may be heard of before it. */
+export interface GangEnding {
+  /** When the control plane heard of the first. */
+  readonly since: Millis;
+  /** How long the gang had been ready by then; undefined: it was not. */
+  readonly served: Millis | undefined;
+  readonly rank: number;
+  /** By the head's clock; what is not known is later than all else. */
+  readonly at: number;
+  readonly reason: string;
+  readonly lastLines: readonly string[];
+  readonly retry: boolean;
+}
+
 /** How a gang's present attempt stands. Its only writer is the control plane's loop. */
 export interface Gang {
   readonly attempt: number;
@@ -113,6 +127,8 @@ export interface Gang {
   readonly failures: number;
   /** Not to be checked or started before then. */
   readonly retryAt: Millis;
+  /** Set once a rank has ended, until the attempt is over. */
+  readonly ending: GangEnding | undefined;
   /** Why the last attempt ended; "" before any did. */
   readonly lastEnd: string;
   /** Of the present attempt, or of the last one that got so far. */
@@ -127,6 +143,7 @@ export const NEW_GANG: Gang = {
   members: [],
   failures: 0,
   retryAt: millis(0),
+  ending: undefined,
   lastEnd: "",
   check: undefined,
   ranks: [],

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, constants, mkdir, open, readFile, rm } from "node:fs/promises";
+import { access, constants, mkdir, open, readFile, rm, stat } from "node:fs/promises";
 import { constants as system } from "node:os";
 import { dirname } from "node:path";
 import { messageOf } from "../core/errors.ts";
+import { type Millis, millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { isErrno } from "./files.ts";
 
@@ -103,6 +104,12 @@ export async function readExitStatus(statusPath: string): Promise<ExitStatus | u
   // A shell says 128 and the signal's number.
   const [signal] = Object.entries(system.signals).find(([, number]) => number === status - 128) ?? [];
   return signal === undefined ? { code: status, signal: null } : { code: null, signal };
+}
+
+/** When the keeper wrote it, by the wall clock; undefined as long as it did not. */
+export async function exitedAt(statusPath: string): Promise<Millis | undefined> {
+  const written = await stat(statusPath).catch(() => undefined);
+  return written === undefined ? undefined : millis(written.mtimeMs);
 }
 
 /** False: there is nobody to get it. A signal that is not permitted is thrown. */

@@ -284,18 +284,18 @@ test("whatever crashes and whoever is silent: one attempt at a time, nothing sta
         check(world);
       }
       for (const id of NODES) fault(world, id, "back");
-      settle(world, 60);
+      settle(world, 30);
       for (const { state, gang } of world.replicas)
         if (state.kind === "failed") expect(gang?.attempt).toBeGreaterThan(5);
       // What failed five times stays failed until an operator asks for another: then it serves.
       world.replicas = world.replicas.map((one) => (one.state.kind === "failed" ? { ...one, replace: "asked" } : one));
-      settle(world, 60);
+      settle(world, 30);
       expect(world.replicas.map(({ state }) => state.kind)).toEqual(["ready"]);
       expect(running(world)).toHaveLength(2);
       const [only] = world.replicas;
       const nodes = [...world.nodes].filter(([, { local }]) => local.size > 0).map(([id]) => id);
       expect(nodes).toEqual(sharesOf(only?.placement).map(({ node }) => node));
     }),
-    { numRuns: 200 },
+    { numRuns: 80 },
   );
 });

@@ -1,90 +1,30 @@
 import { describe, expect, test } from "vitest";
-import { profile, replica } from "../../test/fakes/values.ts";
-import { type Gang, NEW_GANG, type RankReport } from "../core/gang.ts";
-import { bytes, gpuUuid, millis, type NodeId, nodeId } from "../core/ids.ts";
-import type { ObservedReplica, ObservedReplicaState } from "../core/observed.ts";
-import type { Placement, Replica, ReplicaState } from "../core/replica-state.ts";
+import {
+  A,
+  B,
+  type Said,
+  big,
+  dead,
+  ended,
+  found,
+  gangReplica,
+  isChecked,
+  isPrepared,
+  later,
+  members,
+  now,
+  prepared,
+  ready,
+  running,
+  runs,
+  said,
+  starting,
+  summary,
+  waits,
+} from "../../test/fakes/gangs.ts";
+import { bytes, millis } from "../core/ids.ts";
+import type { Replica } from "../core/replica-state.ts";
 import { desiredReplicas } from "./desired.ts";
-import type { NodeReport } from "./follow.ts";
-import { type Followed, followedGang } from "./gang.ts";
-
-const now = millis(1_000_000);
-const [A, B] = [nodeId("a"), nodeId("b")];
-const big = profile("big", { engine: "vllm", resources: { nodes: 2, gpus: 1 }, parallel: { tensor: 2, pipeline: 1 } });
-const share = (node: NodeId) => ({ node, gpus: [gpuUuid(`${node}-0`)], memory: bytes(1), gpuMemory: bytes(1) });
-const placement: Placement = { ...share(A), gang: { fabric: "ib-a", engine: "vllm", followers: [share(B)] } };
-
-const members = [
-  { node: A, address: "10.0.0.1", port: 41_001 },
-  { node: B, address: "10.0.0.2", port: 41_001 },
-];
-const prepared = (rank: number) => ({
-  ...{ engine: "vllm 0.33.0", weights: "w1", digest: "", address: `10.0.0.${String(rank + 1)}`, port: 41_001 },
-});
-const found = (rank: number, problem = "", clockAhead = 3) => [{ peer: 1 - rank, problem, clockAhead }];
-
-interface Said {
-  readonly state?: ObservedReplicaState;
-  readonly report?: Partial<RankReport>;
-}
-const preparing: ObservedReplicaState = { kind: "preparing", progress: undefined };
-const waits: ObservedReplicaState = { kind: "starting", note: "waits for the other ranks" };
-const serving: ObservedReplicaState = {
-  ...{ kind: "ready", endpoint: { host: "10.0.0.1", port: 41_000 }, slots: 8, context: 4096, engine: "vllm 0.33.0" },
-};
-const dead = (reason: string): ObservedReplicaState => ({ kind: "failed", reason, lastLines: [`${reason}!`] });
-
-const isPrepared = (rank: number): Said => ({ state: waits, report: { prepared: prepared(rank) } });
-const isChecked = (rank: number, problem?: string, ahead?: number): Said => ({
-  state: waits,
-  report: { prepared: prepared(rank), findings: found(rank, problem, ahead) },
-});
-const runs = (rank: number, state: ObservedReplicaState = serving): Said => ({
-  state,
-  report: { prepared: prepared(rank), findings: found(rank), launched: true },
-});
-const ended = (rank: number, reason: string, at: number, more: Partial<RankReport> = {}): Said => ({
-  state: dead(reason),
-  report: { prepared: prepared(rank), findings: found(rank), launched: true, endedAt: millis(at), ...more },
-});
-
-const gangReplica = (state: ReplicaState, gang: Partial<Gang> = {}, more: Partial<Replica> = {}): Replica =>
-  replica("big-1", big, state, { placement, gang: { ...NEW_GANG, ...gang }, since: millis(now - 1000), ...more });
-
-const node = (of: Replica, rank: number, said: Said | undefined, more: Partial<NodeReport> = {}): NodeReport => {
-  const report: RankReport = {
-    ...{ rank, attempt: of.gang?.attempt ?? 1, prepared: undefined, findings: undefined },
-    ...{ launched: false, endedAt: undefined, retry: true, ...said?.report },
-  };
-  const seen: ObservedReplica = {
-    ...{ id: of.id, profile: of.profile, specHash: of.specHash, state: said?.state ?? preparing },
-    ...{ restarts: 0, pid: 100 + rank, rank: report },
-  };
-  return {
-    liveness: "connected",
-    observed: { revision: 7, replicas: said === undefined ? [] : [seen] },
-    desiredRevision: 7,
-    ...more,
-  };
-};
-
-function follow(of: Replica, a: NodeReport | undefined, b: NodeReport | undefined): Followed {
-  const reports = [a === undefined ? [] : [[A, a] as const], b === undefined ? [] : [[B, b] as const]].flat();
-  return followedGang(of, new Map(reports), now);
-}
-const said = (of: Replica, a: Said | undefined, b: Said | undefined): Followed =>
-  follow(of, node(of, 0, a), node(of, 1, b));
-const summary = ({ replica: { state, gang } }: Followed): string =>
-  `${state.kind} ${String(gang?.attempt ?? 0)} ${gang?.order ?? ""}`;
-
-const starting: ReplicaState = { kind: "starting", note: "" };
-const ready: ReplicaState = {
-  kind: "ready",
-  endpoint: { host: "10.0.0.1", port: 41_000 },
-  slots: 8,
-  engine: "vllm 0.33.0",
-};
-const running = { order: "run", members } as const;
 
 describe("all ranks get ready, try the way to each other, and start together", () => {
   test.each<{ name: string; of: Replica; a: Said | undefined; b: Said | undefined; want: string }>([
@@ -257,8 +197,8 @@ describe("what keeps it from being started", () => {
 describe("it dies together", () => {
   test("the first rank that ends gives the reason and the last lines; all begin again under a new number", () => {
     const of = gangReplica(ready, running);
-    const { replica: next, events } = said(of, runs(0), ended(1, "killed by SIGKILL", now));
-    expect(next.gang).toMatchObject({ attempt: 2, order: "prepare", members: [], failures: 1, retryAt: now + 1000 });
+    const { replica: next, events } = later(of, runs(0), ended(1, "killed by SIGKILL", now));
+    expect(next.gang).toMatchObject({ attempt: 2, order: "prepare", members: [], failures: 1, retryAt: now + 1500 });
     expect(next.gang?.lastEnd).toBe("rank 1 on b: killed by SIGKILL");
     expect(next.restarts).toBe(1);
     expect(next.state).toEqual({
@@ -269,6 +209,19 @@ describe("it dies together", () => {
       "GangAttemptEnded big-1: attempt 1 is over: rank 1 on b: killed by SIGKILL; " +
         "all ranks are stopped, and started together in 1s at the earliest",
     ]);
+  });
+
+  test("with the first end it serves no more; the others' are waited for, and an earlier one gives the reason", () => {
+    const of = gangReplica(ready, running);
+    const first = said(of, runs(0), ended(1, "NCCL error: remote process exited", now));
+    expect(summary(first)).toBe("starting 1 run");
+    expect(first.events).toEqual([]);
+    const both = said(first.replica, ended(0, "killed", now - 3), ended(1, "NCCL error: remote process exited", now));
+    expect(summary(both)).toBe("starting 2 prepare");
+    expect(both.replica.gang?.lastEnd).toBe("rank 0 on a: killed");
+    // What its agent has forgotten since is not forgotten here.
+    const silent = said(first.replica, runs(0), undefined, millis(now + 500));
+    expect(silent.replica.gang?.lastEnd).toBe("rank 1 on b: NCCL error: remote process exited");
   });
 
   test("of two that ended the earlier one, by one clock", () => {
@@ -284,10 +237,10 @@ describe("it dies together", () => {
   test("each end in a row is waited for longer, and the fifth that never served is the last", () => {
     const delays = [1, 2, 3].map((failures) => {
       const of = gangReplica(starting, { ...running, attempt: failures + 1, failures });
-      return (said(of, ended(0, "no", now), runs(1)).replica.gang?.retryAt ?? 0) - now;
+      return (later(of, ended(0, "no", now), runs(1)).replica.gang?.retryAt ?? 0) - now - 500;
     });
     expect(delays).toEqual([2000, 4000, 8000]);
-    const last = said(gangReplica(starting, { ...running, attempt: 5, failures: 4 }), ended(0, "no", now), runs(1));
+    const last = later(gangReplica(starting, { ...running, attempt: 5, failures: 4 }), ended(0, "no", now), runs(1));
     expect(last.replica.state).toEqual({ kind: "failed", reason: "rank 0 on a: no", lastLines: ["no!"] });
     expect(summary(last)).toBe("failed 6 prepare");
     expect(summary(said(last.replica, isPrepared(0), isPrepared(1)))).toBe("failed 6 prepare");
@@ -295,106 +248,18 @@ describe("it dies together", () => {
 
   test("what makes no sense to repeat is not repeated, but what has served is", () => {
     const end = ended(1, "no such model", now, { retry: false });
-    expect(summary(said(gangReplica(starting, running), runs(0), end))).toBe("failed 2 prepare");
-    expect(summary(said(gangReplica(ready, running), runs(0), end))).toBe("starting 2 prepare");
+    expect(summary(later(gangReplica(starting, running), runs(0), end))).toBe("failed 2 prepare");
+    expect(summary(later(gangReplica(ready, running), runs(0), end))).toBe("starting 2 prepare");
   });
 
   test("a gang that served for a minute begins a new count", () => {
     const of = gangReplica(ready, { ...running, failures: 4 }, { since: millis(now - 60_000) });
-    expect(said(of, ended(0, "x", now), runs(1)).replica.gang?.failures).toBe(1);
+    expect(later(of, ended(0, "x", now), runs(1)).replica.gang?.failures).toBe(1);
   });
 
   test("a rank that gave up on its preparation ends it for all", () => {
     const of = gangReplica({ kind: "preparing", progress: undefined });
-    const followed = said(of, isPrepared(0), { state: dead("no such model"), report: { retry: false } });
+    const followed = later(of, isPrepared(0), { state: dead("no such model"), report: { retry: false } });
     expect(followed.replica.state).toMatchObject({ kind: "failed", reason: "rank 1 on b: no such model" });
-  });
-});
-
-describe("nodes that are silent", () => {
-  const serves = gangReplica(ready, running);
-  const silent = { liveness: "unreachable" as const };
-  test("B48 unreachable: nothing changes, and with its word it is as it was", () => {
-    for (const [a, b] of [
-      [node(serves, 0, runs(0), silent), node(serves, 1, runs(1))],
-      [node(serves, 0, runs(0)), node(serves, 1, runs(1), silent)],
-    ] as const) {
-      const followed = follow(serves, a, b);
-      expect(summary(followed)).toBe("ready 1 run");
-      expect(followed.replica.gang?.ranks.map(({ state }) => state)).toContain("unreachable");
-      const back = said(followed.replica, runs(0), runs(1)).replica;
-      expect(back.gang?.ranks.map(({ state }) => state)).toEqual(["running", "running"]);
-    }
-  });
-
-  test.each<{ name: string; a: Partial<NodeReport> | undefined; b: Partial<NodeReport> | undefined; want: string }>([
-    {
-      name: "one is lost: the others are stopped",
-      a: {},
-      b: { liveness: "lost" },
-      want: "stopping: its node b is lost",
-    },
-    {
-      name: "the head is lost: the others are stopped",
-      a: { liveness: "lost" },
-      b: {},
-      want: "stopping: its node a is lost",
-    },
-    {
-      name: "both are lost",
-      a: { liveness: "lost" },
-      b: { liveness: "lost" },
-      want: "lost: its nodes a and b are lost",
-    },
-    { name: "one was removed", a: {}, b: undefined, want: "stopping: its node b was removed" },
-    { name: "both were removed", a: undefined, b: undefined, want: "stopped: " },
-  ])("$name", ({ a, b, want }) => {
-    const reports = [a, b].map((more, rank) => (more === undefined ? undefined : node(serves, rank, runs(rank), more)));
-    const { state } = follow(serves, reports[0], reports[1]).replica;
-    const why = "why" in state ? state.why : state.kind === "lost" ? state.reason : "";
-    expect(`${state.kind}: ${why}`).toBe(want);
-  });
-
-  const stopping = gangReplica({ kind: "stopping", why: "its node b is lost" }, running);
-  test.each<{ name: string; of: Replica; a: NodeReport; b: NodeReport; want: string }>([
-    {
-      name: "the living rank is still there",
-      of: stopping,
-      a: node(stopping, 0, runs(0, { kind: "stopping" })),
-      b: node(stopping, 1, runs(1), { liveness: "lost" }),
-      want: "stopping",
-    },
-    {
-      name: "the living rank is gone",
-      of: stopping,
-      a: node(stopping, 0, undefined),
-      b: node(stopping, 1, runs(1), { liveness: "lost" }),
-      want: "stopped",
-    },
-    {
-      name: "B50 the lost node is back with its rank, which is told to stop",
-      of: stopping,
-      a: node(stopping, 0, undefined),
-      b: node(stopping, 1, runs(1)),
-      want: "stopping",
-    },
-    {
-      name: "B50 all were lost, and one is back",
-      of: gangReplica({ kind: "lost", reason: "its nodes a and b are lost" }, running),
-      a: node(stopping, 0, runs(0)),
-      b: node(stopping, 1, runs(1), { liveness: "lost" }),
-      want: "stopping",
-    },
-  ])("$name", ({ of, a, b, want }) => {
-    expect(follow(of, a, b).replica.state.kind).toBe(want);
-  });
-
-  test("while it drains, the end of any rank ends it", () => {
-    const draining = gangReplica(
-      { kind: "draining", endpoint: undefined, slots: 1, deadline: millis(now + 1), why: "w" },
-      running,
-    );
-    expect(summary(said(draining, runs(0), runs(1)))).toBe("draining 1 run");
-    expect(summary(said(draining, runs(0), ended(1, "x", now)))).toBe("stopping 1 run");
   });
 });

@@ -1,11 +1,18 @@
 import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import { formatDuration } from "../core/format.ts";
-import { type Gang, NEW_GANG, type RankReport, type RankState, type RankStatus } from "../core/gang.ts";
+import {
+  type Gang,
+  type GangEnding,
+  NEW_GANG,
+  type RankReport,
+  type RankState,
+  type RankStatus,
+} from "../core/gang.ts";
 import { type Millis, millis, plus } from "../core/ids.ts";
 import type { ObservedReplica } from "../core/observed.ts";
 import { type Replica, type ReplicaState, type Share, sharesOf } from "../core/replica-state.ts";
-import { listeningOf, type NodeReports, reportedState, type Sighting, sightingAt } from "./follow.ts";
+import { listeningOf, type NodeReports, reportedState, type Sighting, sightingAt, stoppingWith } from "./follow.ts";
 import { judgeCheck, membersOf, problemsBefore } from "./gang-check.ts";
 
 /** What became of a replica that spans nodes, and what has to be said of it. */
@@ -18,6 +25,8 @@ export interface Followed {
 const MOST_ATTEMPTS = 5;
 /** A gang that served this long was a good one: its end begins a new count. */
 const STABLE_AFTER = millis(60_000);
+/** Longer than agents take to notice an end and to say so. */
+const GATHER_ENDS = millis(500);
 const BACKOFF = { base: millis(1_000), max: millis(60_000) } as const;
 
 /** One rank, as its node lets us know of it. */
@@ -81,8 +90,16 @@ function leavingState(state: ReplicaState, ranks: readonly Rank[]): ReplicaState
   if (isLost) return { kind: "lost", reason: `its nodes ${names(ranks)} are lost` };
   const why = "why" in state ? state.why : "";
   if (state.kind === "draining") return ranks.some(hasEnded) ? { kind: "stopping", why } : state;
-  return ranks.every(isGone) ? { kind: "stopped" } : state;
+  if (ranks.every(isGone)) return { kind: "stopped" };
+  return state.kind === "stopping" ? stoppingWith(why, endWaitsFor(ranks)) : state;
 }
+
+/** What the end of one of them waits for. */
+const endWaitsFor = (ranks: readonly Rank[]): string | undefined =>
+  ranks.flatMap(({ share, sighting }) => {
+    const state = sighting.kind === "present" ? sighting.observed.state : undefined;
+    return state?.kind === "stopping" && state.note !== undefined ? [`${share.node}: ${state.note}`] : [];
+  })[0];
 
 const isGone = ({ sighting }: Rank): boolean => {
   if (sighting.kind === "present") return sighting.observed.state.kind === "stopped";
@@ -104,8 +121,8 @@ function followed(following: Following): Followed {
   if (gone.length > 0) return moved(replica, withoutNodes(gone, ranks), now);
   // Given up for good: another replica takes its place when an operator asks for one.
   if (replica.state.kind === "failed") return { replica, events: [] };
-  const failed = firstFailure(ranks);
-  if (failed !== undefined) return endOf(following, failed);
+  const ending = endingOf(following);
+  if (ending !== undefined) return whileEnding(following, ending);
   if (gang.order === "prepare") return afterPreparing(following);
   if (gang.order === "check") return afterCheck(following);
   return moved(counted(replica, ranks), runningState(following), now);
@@ -119,26 +136,48 @@ function withoutNodes(gone: readonly Rank[], ranks: readonly Rank[]): ReplicaSta
   return { kind: "stopping", why: `its node ${names(gone)} ${isRemoved ? "was removed" : "is lost"}` };
 }
 
+/** The rank that ended first, of those that are known to have ended; undefined: none has. */
+function endingOf({ replica, gang, ranks, now }: Following): GangEnding | undefined {
+  const served = replica.state.kind === "ready" ? millis(now - replica.since) : undefined;
+  const since = gang.ending?.since ?? now;
+  const found = ranks.flatMap((rank): readonly GangEnding[] => {
+    const state = rank.said?.observed.state;
+    if (state?.kind !== "failed") return [];
+    const { reason, lastLines } = state;
+    const retry = rank.said?.report.retry ?? true;
+    return [
+      {
+        since,
+        served: gang.ending?.served ?? served,
+        rank: rank.rank,
+        at: endedAt(rank, ranks),
+        reason,
+        lastLines,
+        retry,
+      },
+    ];
+  });
+  const known = gang.ending === undefined ? [] : [gang.ending];
+  return [...known, ...found].toSorted((a, b) => a.at - b.at || a.rank - b.rank)[0];
+}
+
+/** Nodes need a moment to say that their rank has ended; the first to say so is not always the first that did. */
+function whileEnding(following: Following, ending: GangEnding): Followed {
+  const { replica, gang, ranks, now } = following;
+  const { rank, reason, lastLines, retry, served } = ending;
+  const all = ranks.every(({ said }) => said?.observed.state.kind === "failed");
+  const why = `rank ${String(rank)} on ${ranks[rank]?.share.node ?? ""}: ${reason}`;
+  if (all || now - ending.since >= GATHER_ENDS) return endOf(following, { reason: why, lastLines, retry, served });
+  return moved({ ...replica, gang: { ...gang, ending } }, { kind: "starting", note: why }, now);
+}
+
 /** Why an attempt is over. */
 interface End {
-  /** Undefined: no single rank's. */
-  readonly rank: Rank | undefined;
   readonly reason: string;
   readonly lastLines: readonly string[];
   readonly retry: boolean;
-}
-
-/** The rank that ended first: the others end because of it. */
-function firstFailure(ranks: readonly Rank[]): End | undefined {
-  const failed = ranks.flatMap((rank) => {
-    const state = rank.said?.observed.state;
-    return state?.kind === "failed" ? [{ rank, state, at: endedAt(rank, ranks) }] : [];
-  });
-  const [first] = failed.toSorted((a, b) => a.at - b.at || a.rank.rank - b.rank.rank);
-  if (first === undefined) return undefined;
-  const { rank, state } = first;
-  const { reason, lastLines } = state;
-  return { rank, reason, lastLines, retry: rank.said?.report.retry ?? true };
+  /** How long it was ready; undefined: it never was. */
+  readonly served: Millis | undefined;
 }
 
 /** By the head's clock, as far as the check found out how far the clocks are apart. */
@@ -148,21 +187,18 @@ function endedAt({ rank, said }: Rank, [head]: readonly Rank[]): number {
 }
 
 /** All ranks are to end, and to begin again together; or never, when it makes no sense. */
-function endOf({ replica, gang, now }: Following, end: End): Followed {
-  const wasReady = replica.state.kind === "ready";
-  const isStable = wasReady && now - replica.since >= STABLE_AFTER;
+function endOf({ replica, gang, now }: Following, { reason, lastLines, retry, served }: End): Followed {
+  const isStable = served !== undefined && served >= STABLE_AFTER;
   const failures = isStable ? 1 : gang.failures + 1;
-  const reason =
-    end.rank === undefined ? end.reason : `rank ${String(end.rank.rank)} on ${end.rank.share.node}: ${end.reason}`;
-  const givenUp = !wasReady && (!end.retry || failures >= MOST_ATTEMPTS);
+  const givenUp = served === undefined && (!retry || failures >= MOST_ATTEMPTS);
   const delay = millis(Math.min(BACKOFF.max, BACKOFF.base * 2 ** (failures - 1)));
   const next: Gang = {
-    ...{ ...gang, attempt: gang.attempt + 1, order: "prepare", members: [] },
+    ...{ ...gang, ending: undefined, attempt: gang.attempt + 1, order: "prepare", members: [] },
     ...{ failures, lastEnd: reason, retryAt: plus(now, delay) },
   };
   const restarts = gang.order === "run" && !givenUp ? replica.restarts + 1 : replica.restarts;
   const after = { ...replica, gang: next, restarts, pid: undefined };
-  if (givenUp) return moved(after, { kind: "failed", reason, lastLines: end.lastLines }, now);
+  if (givenUp) return moved(after, { kind: "failed", reason, lastLines }, now);
   const what = `${reason}; all ranks are stopped, and started together in ${formatDuration(delay)} at the earliest`;
   const { replica: ended } = moved(after, { kind: "starting", note: what }, now);
   return { replica: ended, events: [attemptEnded(replica, gang.attempt, what)] };
@@ -196,7 +232,7 @@ function afterPreparing(following: Following): Followed {
 const CHECKING = "its nodes try the way to each other";
 
 const together = (problems: readonly string[]): End => ({
-  rank: undefined,
+  served: undefined,
   reason: `before the start: ${problems.join("; ")}`,
   lastLines: [],
   retry: true,
