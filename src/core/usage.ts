@@ -32,6 +32,8 @@ export interface Attempt {
 export interface UsageRecord {
   /** Counts up from 1 in each router process: with the process it names the record. Request ids are the clients' to choose. */
   readonly number: number;
+  /** Counts up with each request that begins in the process: it names one that has not ended. */
+  readonly opened: number;
   readonly requestId: string;
   /** "" where no keys are asked for. */
   readonly keyId: string;

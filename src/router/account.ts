@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { ERRORS } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import type { Attempt, TokenUse, UsageRecord } from "../core/usage.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -20,8 +21,13 @@ export interface Ending {
 /** A try that is under way may still fail. */
 export type Try = Omit<Attempt, "failure"> & { failure: string };
 
+/** Requests that have begun in this process. */
+let begun = 0;
+
 /** What becomes known of a request on its way. Times are on the monotonic clock. */
 export interface Trace {
+  /** Counts up with each request of the process. */
+  readonly opened: number;
   readonly requestId: string;
   readonly clientRequestId: string | undefined;
   readonly method: string;
@@ -62,7 +68,9 @@ export function newTrace(
   now: Millis,
 ): Trace {
   const clientRequestId = headers["x-client-request-id"];
+  begun += 1;
   return {
+    opened: begun,
     requestId: request.requestId,
     clientRequestId: typeof clientRequestId === "string" ? clientRequestId.slice(0, 128) : undefined,
     method: method ?? "",
@@ -122,6 +130,19 @@ export class Accounts {
     const rates = this.#rates.get(model) ?? new TokenRates();
     this.#rates.set(model, rates);
     return tokenUseOf(trace, ending, rates);
+  }
+
+  /** What the request is recorded as should the process be ended now, by what has come so far. */
+  soFar(trace: Trace): Omit<UsageRecord, "number"> {
+    const { clock } = this.#options;
+    const ending: Ending = {
+      code: ERRORS.ENGINE_BROKE_OFF.http,
+      outcome: "router_ended",
+      detail: "the router was killed",
+    };
+    const rates = this.#rates.get(trace.model ?? UNKNOWN_MODEL) ?? new TokenRates();
+    const tokens = tokenUseOf({ ...trace, usage: undefined }, ending, rates);
+    return recordOf(trace, ending, { tokens, now: clock.monotonic(), endedAt: clock.now() });
   }
 
   settle(trace: Trace, ending: Ending, tokens: TokenUse): void {
@@ -190,6 +211,7 @@ interface Settling {
 function recordOf(trace: Trace, ending: Ending, { tokens, now, endedAt }: Settling): Omit<UsageRecord, "number"> {
   const { startedAt, firstTokenAt } = trace;
   return {
+    opened: trace.opened,
     requestId: trace.requestId,
     keyId: trace.keyId ?? "",
     keyName: trace.key ?? "",

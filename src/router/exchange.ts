@@ -1,6 +1,7 @@
 import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
 import { assertNever } from "../core/result.ts";
+import type { UsageRecord } from "../core/usage.ts";
 import { admit, type Admission } from "../routing/admission.ts";
 import { decideRetry, FAILURES } from "../routing/retry.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
@@ -15,7 +16,7 @@ import type { Model, Replica } from "./fleet.ts";
 import { forwardedHeaders, requestHead } from "./forward-head.ts";
 import { failureOfStatus } from "./head-failure.ts";
 import { enter } from "./keys/enter.ts";
-import { noteFailure, noteRelay, noteTry, noteWait } from "./note.ts";
+import { noteFailure, noteProgress, noteRelay, noteTry, noteWait } from "./note.ts";
 import { type Question, questionOf } from "./question.ts";
 import { allAside, engineFailed, noModel, notReady, overloaded, unknownModel } from "./refusals.ts";
 import { refusalReply, sendReply } from "./reply.ts";
@@ -373,6 +374,12 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     accounts.settle(this.#trace, ending, tokens);
     this.#context.sweep.delete(this);
     this.#context.onSettled(this);
+  }
+
+  /** What it counts as should the router be killed now; undefined: no engine works on it. */
+  soFar(): Omit<UsageRecord, "number"> | undefined {
+    if (this.#state.kind === "relaying") noteProgress(this.#trace, this.#state.relay);
+    return this.#trace.handedOverAt === undefined ? undefined : this.#context.accounts.soFar(this.#trace);
   }
 
   #leave(replica: Replica): void {

@@ -38,9 +38,14 @@ export function noteWait(trace: Trace, since: Millis, now: Millis): void {
 
 /** The answer is over, as far as it came. */
 export function noteRelay(trace: Trace, relay: Relay): void {
+  noteProgress(trace, relay);
+  trace.usage = relay.usage();
+}
+
+/** How far the answer has come; what the engine says of its counts is not looked for. */
+export function noteProgress(trace: Trace, relay: Relay): void {
   trace.firstTokenAt = relay.firstTokenAt;
   trace.bytesOut = relay.bytesOut;
-  trace.usage = relay.usage();
   trace.isStream = relay.stream !== undefined;
   trace.events = relay.stream?.events ?? 0;
   trace.usageAtStart = relay.stream?.usageAtStart;

@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { Server as TlsServer } from "node:tls";
 import { type ErrorCode, ERRORS } from "../core/errors.ts";
 import { assertNever } from "../core/result.ts";
+import type { UsageRecord } from "../core/usage.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { ROUTING_POLICIES, type RoutingPolicyName } from "../routing/policies.ts";
@@ -165,6 +166,11 @@ export class RouterServer {
     cancel?.();
     this.#sweep.stop();
     this.fleet.close();
+  }
+
+  /** Of each request that an engine works on, what is known so far. */
+  running(): readonly Omit<UsageRecord, "number">[] {
+    return [...this.#exchanges.keys()].flatMap((exchange) => exchange.soFar() ?? []);
   }
 
   #onRequest(http: HttpExchange, waitsForContinue: boolean): void {

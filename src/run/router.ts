@@ -61,6 +61,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     await books.close();
     throw error;
   });
+  books.journal.watch(() => server.running());
   const table = new TableClient({
     transport,
     holder: server.fleet,

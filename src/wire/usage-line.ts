@@ -21,6 +21,7 @@ export function recordOfLine(line: string): UsageRecord | undefined {
 
 const recordFrom = (json: Json, number: number): UsageRecord => ({
   number,
+  opened: count(json, "opened"),
   requestId: text(json, "requestId"),
   keyId: text(json, "keyId"),
   keyName: text(json, "keyName"),

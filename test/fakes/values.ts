@@ -136,6 +136,7 @@ export const facts = (more: Partial<ModelFacts> = {}): ModelFacts => ({
 
 /** A record of one request under the key k1, to be altered. */
 export const usageRecord = (more: Partial<UsageRecord> & Pick<UsageRecord, "number">): UsageRecord => ({
+  opened: more.number,
   requestId: `req-${String(more.number)}`,
   keyId: "k1",
   keyName: "app",

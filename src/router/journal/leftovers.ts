@@ -30,5 +30,5 @@ export async function findLeftovers(folder: string, self: string): Promise<reado
   return found;
 }
 
-/** INSTANCE.lock, INSTANCE.NUMBER.jsonl */
-const instanceOf = (name: string): string | undefined => /^([\w-]+)\.(?:lock|\d+\.jsonl)$/.exec(name)?.[1];
+/** INSTANCE.lock, INSTANCE.running, INSTANCE.NUMBER.jsonl */
+const instanceOf = (name: string): string | undefined => /^([\w-]+)\.(?:lock|running|\d+\.jsonl)$/.exec(name)?.[1];

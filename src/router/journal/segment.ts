@@ -7,6 +7,7 @@ import { lineOf, recordOfLine } from "../../wire/usage-line.ts";
 /** A record on its way, and what its key's budget must know of it. */
 export interface Entry {
   readonly number: number;
+  readonly opened: number;
   readonly keyId: string;
   readonly spent: number;
   readonly endedAt: Millis;
@@ -15,8 +16,9 @@ export interface Entry {
 
 export const entryOf = (record: UsageRecord): Entry => ({ ...facts(record), line: lineOf(record) });
 
-const facts = ({ number, keyId, tokens, endedAt }: UsageRecord): Omit<Entry, "line"> => ({
+const facts = ({ number, opened, keyId, tokens, endedAt }: UsageRecord): Omit<Entry, "line"> => ({
   number,
+  opened,
   keyId,
   spent: tokens.prompt + tokens.completion,
   endedAt,

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
@@ -48,10 +48,11 @@ async function killed(instance: string, lines: string): Promise<void> {
 }
 
 const plain = usageRecord({
+  opened: 1,
   number: 1,
   tokens: { prompt: 2, cached: 0, completion: 1, estimated: false },
 });
-const line = (number: number): string => `${JSON.stringify({ ...plain, number })}\n`;
+const line = (number: number): string => `${JSON.stringify({ ...plain, number, opened: number })}\n`;
 
 /** What is said next, once there is something. */
 const said = (of: UsageJournal) =>
@@ -135,6 +136,41 @@ describe("the journal", () => {
     ack(it, "a", 2);
     expect(await said(it)).toEqual({ instance: "b", numbers: [1] });
     await until("only the second's files", async () => (await files()).join() === "b.0000000000000001.jsonl,b.lock");
+  });
+
+  test("what was running at a kill counts with what it had, once, after what had ended", async () => {
+    const running = (opened: number) =>
+      JSON.stringify({ ...plain, number: 2 ** 40 + opened, opened, outcome: "router_ended" });
+    await killed("a", line(1) + line(2));
+    await writeFile(join(folder, "a.running"), `${running(2)}\n${running(3)}\n${running(4)}\n`);
+    const it = await journal("b");
+    expect(logs.find(({ level }) => level === 40)).toMatchObject({ instance: "a", records: 2, running: 2 });
+    it.opened(() => undefined);
+    expect((await said(it)).numbers).toEqual([1, 2]);
+    // Killed again before anything was counted: the next one finds the same.
+    await it.close();
+    const third = await journal("c");
+    third.opened(() => undefined);
+    expect((await said(third)).numbers).toEqual([1, 2]);
+    ack(third, "a", 2);
+    expect((await said(third)).numbers).toEqual([2 ** 40 + 3, 2 ** 40 + 4]);
+    ack(third, "a", 2 ** 40 + 4);
+    await until("only the lock", async () => (await files()).join() === "c.lock");
+  });
+
+  test("what takes long is on disk while it runs, and not after that", async () => {
+    const it = await journal("a");
+    let long = [{ ...plain, opened: 7, duration: millis(1_500) }];
+    it.watch(() => [...long, { ...plain, opened: 8, duration: millis(10) }]);
+    const text = await until("what runs", () => readFile(join(folder, "a.running"), "utf8").catch(() => undefined));
+    expect(
+      text
+        .trim()
+        .split("\n")
+        .map((one) => recordOfLine(one)?.opened),
+    ).toEqual([7]);
+    long = [];
+    await until("nothing that runs", async () => (await files()).join() === "a.lock");
   });
 
   test("killed with nothing on disk, it is said all the same", async () => {

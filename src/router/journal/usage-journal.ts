@@ -8,6 +8,7 @@ import type { Logger } from "../../platform/logger.ts";
 import { makePrivateFolder } from "../../platform/subfolders.ts";
 import type { UsageSink } from "../account.ts";
 import type { Heard, Said, SessionPart } from "../session-part.ts";
+import { recoverRunning, RunningFile } from "./running-file.ts";
 import { findLeftovers, type Leftover, lockPath } from "./leftovers.ts";
 import { type Entry, entryOf, readSegment, segmentPath } from "./segment.ts";
 
@@ -41,6 +42,15 @@ interface Closed {
   readonly done: (() => Promise<void>) | undefined;
 }
 
+/** A file of this process that is no longer written to. */
+interface Full {
+  readonly path: string;
+  /** The number of its last record. */
+  readonly last: number;
+  /** The last look at what was running before it was full. */
+  readonly look: number;
+}
+
 /**
  * Keeps records of requests until the control plane has them for good: first on disk, then on their way. What an ended
  * process has left in the folder is sent first. Sending twice does no harm: records have numbers.
@@ -61,8 +71,13 @@ export class UsageJournal implements UsageSink, SessionPart {
   #isLoading = false;
   #outstanding: { readonly instance: string; readonly through: number } | undefined;
   #file: AppendFile | undefined;
-  /** Files of records that are in memory too, or counted: each with its last record. */
-  #full: { readonly path: string; readonly last: number }[] = [];
+  /** Files of records that are in memory too, or counted: each with its last record, and the last look before its end. */
+  #full: Full[] = [];
+  #counted = 0;
+  /** Looks at what is running, and the last one that left a file of it. */
+  #look = 0;
+  #isRunningFileThere = false;
+  #running: RunningFile | undefined;
   #writing: Promise<void> = Promise.resolve();
   #cancelFlush: (() => void) | undefined;
   #wake: (() => void) | undefined;
@@ -90,9 +105,13 @@ export class UsageJournal implements UsageSink, SessionPart {
     await makePrivateFolder(folder);
     const lock = await acquireLock(lockPath(folder, instance));
     const leftovers = await findLeftovers(folder, instance);
-    for (const leftover of leftovers) await tell(leftover, logger);
-    for (const { segments, lock: its } of leftovers) if (segments.length === 0) await its.release();
-    return new UsageJournal(options, lock.ok ? lock.value : undefined, leftovers);
+    const recovered: Leftover[] = [];
+    for (const leftover of leftovers) {
+      const segments = await recover(leftover, folder, logger);
+      recovered.push({ ...leftover, segments });
+      if (segments.length === 0) await leftover.lock.release();
+    }
+    return new UsageJournal(options, lock.ok ? lock.value : undefined, recovered);
   }
 
   add(record: Omit<UsageRecord, "number">): void {
@@ -142,7 +161,7 @@ export class UsageJournal implements UsageSink, SessionPart {
 
   async #setAside(last: number): Promise<void> {
     if (this.#file === undefined) return;
-    this.#full.push({ path: this.#file.path, last });
+    this.#full.push({ path: this.#file.path, last, look: this.#look });
     await this.#closeFile();
   }
 
@@ -234,13 +253,33 @@ export class UsageJournal implements UsageSink, SessionPart {
   async #afterCount(instance: string, through: number): Promise<void> {
     if (this.#loaded?.length === 0) await this.#finish();
     if (instance === this.#options.instance) {
-      const done = this.#full.filter(({ last }) => last <= through);
-      this.#full = this.#full.filter(({ last }) => last > through);
-      for (const { path } of done) await removeFile(path).catch(() => undefined);
+      this.#counted = through;
+      await this.#removeCounted();
     }
     if (!this.#isEmpty) return;
     this.#hasFailed = false;
     this.#drained?.();
+  }
+
+  /** A file goes when it says no more of any request than what is counted and what the file of running ones leaves out. */
+  async #removeCounted(): Promise<void> {
+    const isDone = ({ last, look }: Full): boolean =>
+      last <= this.#counted && (!this.#isRunningFileThere || look < this.#look);
+    const done = this.#full.filter(isDone);
+    this.#full = this.#full.filter((one) => !isDone(one));
+    for (const { path } of done) await removeFile(path).catch(() => undefined);
+  }
+
+  /** From now on what is running is on disk too. */
+  watch(running: () => readonly Omit<UsageRecord, "number">[]): void {
+    const { folder, instance, clock, logger } = this.#options;
+    if (folder === undefined) return;
+    const onWritten = (isThere: boolean): void => {
+      this.#look += 1;
+      this.#isRunningFileThere = isThere;
+      void this.#removeCounted();
+    };
+    this.#running = new RunningFile({ folder, instance, clock, logger, running, onWritten });
   }
 
   get #isEmpty(): boolean {
@@ -270,30 +309,39 @@ export class UsageJournal implements UsageSink, SessionPart {
   /** What is not counted yet stays on disk for the next process. */
   async close(): Promise<void> {
     await this.flush();
+    await this.#running?.stop();
     const path = this.#file?.path;
     await this.#closeFile();
+    if (this.#isEmpty) for (const { path: full } of this.#full) await removeFile(full);
     if (path !== undefined && this.#isEmpty) await removeFile(path);
+    for (const { done } of this.#closed) await done?.();
     await this.#lock?.release();
   }
 }
 
-async function tell({ instance, wasKilled, segments }: Leftover, logger: Logger): Promise<void> {
-  let records = 0;
-  let bad = 0;
-  for (const path of segments) {
-    const segment = await readSegment(path);
-    records += segment.entries.length;
-    bad += segment.bad;
-  }
-  if (bad > 0)
+/** Reads what an ended process left, says what was lost, and answers the parts that are to be sent. */
+async function recover(
+  { instance, wasKilled, segments }: Leftover,
+  folder: string,
+  logger: Logger,
+): Promise<readonly string[]> {
+  const parts = await Promise.all(segments.map(readSegment));
+  const entries = parts.flatMap((part) => part.entries);
+  const bad = parts.reduce((sum, part) => sum + part.bad, 0);
+  const cut = await recoverRunning(folder, instance, entries);
+  const records = entries.length;
+  const running = cut?.requests ?? 0;
+  if (bad > 0) {
     logger.warn(
       { instance, lines: bad },
       "the usage journal of an earlier router process has lines that are cut off; they are dropped",
     );
+  }
   if (wasKilled) {
     logger.warn(
-      { instance, records },
-      "the router process before this one ended without warning: requests that ended in its last second may be missing from the usage; what its journal holds is counted now",
+      { instance, records, running },
+      "the router process before this one ended without warning: what ended in its last second may be missing from the usage; what its journal holds is counted now",
     );
   } else if (records > 0) logger.info({ instance, records }, "usage of an earlier router process is counted now");
+  return cut === undefined ? segments : [...segments.filter((path) => path !== cut.path), cut.path];
 }
