@@ -1,5 +1,5 @@
 /** What a caller may do: each of these may also do what those before it may. */
-export const ROLES = ["viewer", "operator", "admin"] as const;
+const ROLES = ["viewer", "operator", "admin"] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Stands for a router and may do nothing but be one. */

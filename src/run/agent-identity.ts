@@ -12,7 +12,7 @@ import type { Logger } from "../platform/logger.ts";
 import { factsOf } from "../pki/certificate.ts";
 import { FollowedTls } from "../pki/follow.ts";
 import type { TlsFiles } from "../pki/material.ts";
-import { enrol } from "./enrol.ts";
+import { enrol, WANTS_HTTPS } from "./enrol.ts";
 
 interface IdentityOptions {
   readonly config: Pick<AgentConfig, "tls" | "join_token" | "server">;
@@ -83,7 +83,11 @@ export class AgentIdentity {
   async proofFor(server: string): Promise<Proof> {
     const { join_token: token } = this.#options.config;
     const authorization = token === undefined ? undefined : `Bearer ${token.split(".", 1)[0] ?? ""}`;
-    if (server.startsWith("http:")) return { tls: undefined, authorization };
+    if (server.startsWith("http:")) {
+      // It would be read by everyone on the way.
+      if (readToken(token ?? "")?.pin !== undefined) throw refused(WANTS_HTTPS);
+      return { tls: undefined, authorization };
+    }
     if (token === undefined || this.#isGood()) return { tls: this.#tls, authorization: undefined };
     const isCertified = await this.#enrol(server, token);
     return { tls: this.#tls, authorization: isCertified ? undefined : authorization };

@@ -44,6 +44,9 @@ export interface EnrolFailure {
   readonly reason: string;
 }
 
+/** Of a token that vouches for an authority. */
+export const WANTS_HTTPS = "the token vouches for a control plane that speaks https: write https:// in its address";
+
 type Answer<T> = Result<T, EnrolFailure>;
 
 /** Gets this machine admitted as a node. Nothing secret is sent before the control plane has proven itself. */
@@ -70,7 +73,7 @@ export async function trustedAuthorities(target: JoinTarget, now: Millis): Promi
   const { server, token, ca, env } = target;
   if (server.startsWith("http:")) {
     if (token.pin === undefined) return ok([]);
-    return refused("the token vouches for a control plane that speaks https: write https:// in its address");
+    return refused(WANTS_HTTPS);
   }
   if (ca !== undefined) return ok([ca]);
   if (token.pin === undefined) return ok(trustedCertificates(env));
