@@ -6,8 +6,8 @@ import type { Usage } from "./usage.ts";
 const BYTES_PER_TOKEN = 4;
 /** A body of images says nothing about its tokens: a guess at a prompt goes no further. */
 const LONGEST_GUESS = 32_768;
-/** One token's event on a stream, with its id, model and braces. */
-const BYTES_PER_EVENT = 200;
+/** No engine needs more for one token's event, with its id, model and braces: what is larger holds several. */
+const BYTES_PER_EVENT = 400;
 /** Events of a whole stream that bring no token: its role, its end and its counts. */
 const EVENTS_WITHOUT_TOKEN = 4;
 /** How much one counted answer moves what is guessed of the next. */
