@@ -1,8 +1,10 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type { EngineSource } from "../../core/desired.ts";
+import type { Millis } from "../../core/ids.ts";
 import type { EngineBuild, EngineOrigin } from "../../core/node.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { Engine } from "../../engines/engine.ts";
+import { type Clock, pause } from "../../platform/clock.ts";
 import { isExecutableFile, realPath } from "../../platform/folders.ts";
 import type { InstallContext } from "./context.ts";
 import { type InstalledBuild, listInstalled } from "./staging.ts";
@@ -12,6 +14,11 @@ export interface Places {
   readonly configured: string | undefined;
   readonly pathDirs: readonly string[];
   readonly optDir: string;
+  /**
+   * How long an engine of Python may take to say what it is; it is left out then, and is there at a later look. Undefined: as
+   * long as it takes.
+   */
+  readonly patience?: Millis;
 }
 
 interface FoundBuild {
@@ -41,7 +48,8 @@ export async function findBuilds(context: InstallContext, places: Places): Promi
   const refusals: string[] = [];
   for (const candidate of await candidatesIn(context, places)) {
     const { origin, path, installed } = candidate;
-    const said = await sayWhatItIs(context, candidate);
+    const said = await sayWhatItIs(context, candidate, places.patience);
+    if (said === undefined) continue;
     if (said.ok) builds.push({ build: { ...said.value, name: context.engine.name, origin, path }, installed });
     else refusals.push(`${path}: ${said.error}`);
   }
@@ -53,16 +61,29 @@ export async function findBuilds(context: InstallContext, places: Places): Promi
  * the Python that it stands on is the system's and may be gone.
  */
 async function sayWhatItIs(
-  { engine, probe }: InstallContext,
+  { engine, probe, clock }: InstallContext,
   { path, installed }: Candidate,
-): Promise<Result<Pick<EngineBuild, "version" | "devices">, string>> {
+  patience: Millis | undefined,
+): Promise<Result<Pick<EngineBuild, "version" | "devices">, string> | undefined> {
   if (engine.python !== undefined && installed !== undefined) {
     const interpreter = join(dirname(path), "python");
     if (!(await isExecutableFile(interpreter))) return err(`its Python is gone: ${interpreter} leads nowhere`);
     return ok({ version: installed.version, devices: [] });
   }
-  const probed = await probe(path);
-  return probed.ok ? probed : err(probed.error.reason);
+  const asked = probe(path);
+  const probed = await (patience === undefined || engine.python === undefined ? asked : within(clock, patience, asked));
+  return probed === undefined || probed.ok ? probed : err(probed.error.reason);
+}
+
+/** Undefined when it takes longer. */
+async function within<T>(clock: Clock, patience: Millis, work: Promise<T>): Promise<T | undefined> {
+  const done = new AbortController();
+  const late = pause(clock, patience, done.signal).then(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    done.abort();
+  }
 }
 
 async function candidatesIn({ engine, folder }: InstallContext, places: Places): Promise<readonly Candidate[]> {

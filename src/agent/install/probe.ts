@@ -36,18 +36,31 @@ interface Answer {
   readonly result: Result<ProbedBuild, ProbeFailure>;
 }
 
-/** Asks a binary for its version and devices. The same file is not asked again, since the inventory is re-read all the time. */
+/**
+ * Asks a binary for its version and devices. The same file is not asked again, since the inventory is re-read all the time,
+ * and not twice at once, since an engine of Python takes many seconds to say it.
+ */
 export function createProbe(engine: Engine, clock: Clock, home: string): Probe {
   const answers = new Map<string, Answer>();
+  const running = new Map<string, ReturnType<Probe>>();
+  const begin = async (binary: string, stamp: string): ReturnType<Probe> => {
+    try {
+      const result = await probe({ engine, home }, binary);
+      answers.set(binary, { stamp, at: clock.monotonic(), result });
+      return result;
+    } finally {
+      running.delete(binary);
+    }
+  };
   return async (binary) => {
     const stamp = await fileStamp(binary);
     if (stamp === undefined) return err({ reason: "there is no such file", output: "" });
     const known = answers.get(binary);
     const isFresh = known?.result.ok === true || clock.monotonic() - (known?.at ?? 0) < FAILURE_KEPT;
     if (known?.stamp === stamp && isFresh) return known.result;
-    const result = await probe({ engine, home }, binary);
-    answers.set(binary, { stamp, at: clock.monotonic(), result });
-    return result;
+    const asked = running.get(binary) ?? begin(binary, stamp);
+    running.set(binary, asked);
+    return await asked;
   };
 }
 

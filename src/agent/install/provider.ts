@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { EngineSource } from "../../core/desired.ts";
-import type { Millis } from "../../core/ids.ts";
+import { type Millis, millis } from "../../core/ids.ts";
 import type { EngineBuild } from "../../core/node.ts";
 import type { EngineName } from "../../core/profile.ts";
 import type { Progress } from "../../core/replica-state.ts";
@@ -68,9 +68,11 @@ export function createEngineProvider(options: EngineProviderOptions): EngineProv
     return room;
   };
 
-  const look = async ({ context }: Room): Promise<FoundBuilds> => {
-    const { configured, pathDirs, optDir } = options;
-    const all = await findBuilds(context, { configured: configured[context.engine.name], pathDirs, optDir });
+  const look = async ({ context }: Room, patience?: Millis): Promise<FoundBuilds> => {
+    const { pathDirs, optDir } = options;
+    const configured = options.configured[context.engine.name];
+    const places = { configured, pathDirs, optDir, ...(patience === undefined ? {} : { patience }) };
+    const all = await findBuilds(context, places);
     // Without any build they are problems of the node, and said as such.
     if (all.builds.length > 0) for (const reason of all.refusals) say(context.engine.name, reason);
     return all;
@@ -80,7 +82,7 @@ export function createEngineProvider(options: EngineProviderOptions): EngineProv
     async found(name) {
       const room = roomOf(name);
       if (room === undefined) return { builds: [], refusals: [] };
-      const { builds, refusals } = await look(room);
+      const { builds, refusals } = await look(room, PATIENCE);
       void room.tidy();
       return { builds: builds.map(({ build }) => build), refusals: [...refusals, ...room.refusals()] };
     },
@@ -101,6 +103,9 @@ export function createEngineProvider(options: EngineProviderOptions): EngineProv
     },
   };
 }
+
+/** A node says what it is and connects also while an engine of Python is still loading itself to say its version. */
+const PATIENCE = millis(3_000);
 
 const notWished = (name: string): string =>
   `${name} is not on this node, and server.yaml names no version of it under engines.${name} that could be installed`;

@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import type { PythonPackage } from "../../../engines/python-package.ts";
 import { removeIfThere } from "../../../platform/files.ts";
 import { isExecutableFile } from "../../../platform/folders.ts";
+import { normalisedName } from "../../python-index/simple-index.ts";
 import type { InstallContext, InstallRequest } from "../context.ts";
 import { failed, type InstallFailure } from "../failure.ts";
 import { fillEnvironment, makeEnvironment, missingHeaders, VENV } from "./environment.ts";
@@ -19,7 +20,6 @@ import { type Uv, uvIn } from "./uv-run.ts";
 export interface PythonWish {
   readonly python: PythonPackage;
   readonly version: string;
-  /** pypi | the base URL of a mirror's index | a folder of wheels */
   readonly source: string;
   readonly staging: string;
   /** Undefined: no driver is loaded. "": one whose version nobody knows. */
@@ -28,6 +28,7 @@ export interface PythonWish {
 
 export interface PythonBuild {
   readonly binary: string;
+  readonly version: string;
   /** For what it is built, such as cu130 or cpu. */
   readonly flavour: string;
 }
@@ -50,18 +51,7 @@ export async function fetchPython(
   const unfit = await fill(context, { ...wish, place, uv, wheels: resolved.value }, request);
   if (unfit !== undefined) return err(unfit);
   await removeIfThere(join(staging, "cache"));
-  const binary = join(staging, VENV, "bin", python.program);
-  if (!(await isExecutableFile(binary))) {
-    return err(failed("bad-archive", `${python.name} ${wish.version} brings no program ${python.program}`));
-  }
-  say(wish, "being tried", request);
-  const hasTorch = resolved.value.some(({ project }) => project === "torch");
-  const failure = await tryEnvironment(
-    context,
-    { python, binary, needsGpu: hasTorch && driver !== undefined },
-    request,
-  );
-  return failure === undefined ? ok({ binary, flavour: backendName(cudaOf(resolved.value)) }) : err(failure);
+  return await tried(context, { ...wish, wheels: resolved.value }, request);
 }
 
 function whyNotHere({ engine }: InstallContext, driver: string | undefined): string | undefined {
@@ -123,4 +113,22 @@ async function wheelsOf(
   if (place.kind === "folder") return ok(place.path);
   const what = `${python.name} ${version}`;
   return await fetchWheels(context, { wheels, what, headersFor: headersOf(place) }, request);
+}
+
+async function tried(
+  context: InstallContext,
+  wish: PythonWish & { readonly wheels: readonly LockedWheel[] },
+  request: InstallRequest,
+): Promise<Result<PythonBuild, InstallFailure>> {
+  const { python, version, wheels, staging, driver } = wish;
+  const binary = join(staging, VENV, "bin", python.program);
+  if (!(await isExecutableFile(binary))) {
+    return err(failed("bad-archive", `${python.name} ${version} brings no program ${python.program}`));
+  }
+  say(wish, "being tried", request);
+  const needsGpu = driver !== undefined && wheels.some(({ project }) => project === "torch");
+  const failure = await tryEnvironment(context, { python, binary, needsGpu }, request);
+  if (failure !== undefined) return err(failure);
+  const itself = wheels.find(({ project }) => normalisedName(project) === normalisedName(python.name));
+  return ok({ binary, version: itself?.version ?? version, flavour: backendName(cudaOf(wheels)) });
 }

@@ -285,6 +285,18 @@ describe("what is here already", SLOW, () => {
     expect(builds).toMatchObject([{ version: "4.2", origin: "path", path: join(bench.base, "venv/bin/python") }]);
   });
 
+  test("one on PATH that takes its time to say its version is there later, and is asked once", async () => {
+    const [asked, answer] = [join(bench.base, "asked"), join(bench.base, "answer")];
+    execFileSync("mkfifo", [answer]);
+    await bench.script("path/standin", `echo x >> ${asked}\ncat ${answer}`);
+    const provider = bench.provider({ pathDirs: [join(bench.base, "path")] });
+    const early = await Promise.all([provider.found("vllm"), provider.found("vllm")]);
+    expect(early).toEqual(early.map(() => ({ builds: [], refusals: [] })));
+    await writeFile(answer, "standin 7.0\n");
+    await expect.poll(async () => (await provider.found("vllm")).builds).toMatchObject([{ version: "7.0" }]);
+    expect(await readFile(asked, "utf8")).toBe("x\n");
+  });
+
   test("an environment whose Python is gone says so", async () => {
     bench.publish(standIn("1.0"));
     const provider = bench.provider();
