@@ -54,7 +54,7 @@ describe.each(Object.entries(WAYS))("changing things %s", (_, start) => {
     await expect
       .poll(async () => (await on.admin.listNodes({ id: "n1" })).nodes, soon)
       .toMatchObject([{ cordoned: true, draining: false, replicas: [] }]);
-    expect(await reasons(on, "n1")).toEqual(["NodeJoined", "NodeDraining", "NodeDrained"]);
+    expect(await reasons(on, "n1")).toEqual(["NodeJoined", "NodeDraining", "Ordered", "NodeDrained"]);
     await on.admin.cordon({ node: "n1", cordoned: false });
     expect((await on.admin.listNodes({ id: "n1" })).nodes).toMatchObject([{ cordoned: false }]);
   });
