@@ -7,7 +7,7 @@ import type {
 } from "../../wire/gen/llmgw/v1/router_pb.js";
 
 /** What a control plane says to a router. */
-export type Said = NonNullable<MessageInitShape<typeof RouterSessionResponseSchema>["body"]>;
+type Said = NonNullable<MessageInitShape<typeof RouterSessionResponseSchema>["body"]>;
 
 /** One router's stream, from its hello to its end. */
 export interface RouterLine {

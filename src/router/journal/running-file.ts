@@ -15,7 +15,7 @@ const LONG = 1_000;
 /** Records that are made of what was running have numbers above all others of their process. */
 const RECOVERED_FROM = 2 ** 40;
 
-export const runningPath = (folder: string, instance: string): string => join(folder, `${instance}.running`);
+const runningPath = (folder: string, instance: string): string => join(folder, `${instance}.running`);
 
 interface RunningFileOptions {
   readonly folder: string;

@@ -20,7 +20,7 @@ export interface Held {
   readonly revision: number;
 }
 
-export const NOTHING_HELD: Held = { sent: 0, ceiling: 0, used: 0, wanted: 0, revision: 0 };
+const NOTHING_HELD: Held = { sent: 0, ceiling: 0, used: 0, wanted: 0, revision: 0 };
 
 /** What it may use at the most, and what nobody else may have. */
 export const heldBy = ({ ceiling, used }: Held): number => Math.max(ceiling, used);
