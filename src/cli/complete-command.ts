@@ -1,11 +1,13 @@
-import { connectAdmin } from "../run/client.ts";
-import type { Call, CommandSpec, ObjectKind } from "./command.ts";
+import { type Call, type CommandSpec, Flags, type ObjectKind } from "./command.ts";
 import { complete } from "./complete.ts";
 import { NAMES_OF } from "./ctl/names.ts";
-import { connectionFor } from "./ctl/session.ts";
+import { withSession } from "./ctl/session.ts";
 
 /** A person is waiting with a finger on the key. */
 const ANSWER_WITHIN_MS = 1500;
+
+/** Printed alone where the shell itself knows what may stand: no word of ours begins so. */
+const FILES = ":files";
 
 /** What the completion scripts call. `root` is asked for late, because it holds this command too. */
 export const completeCommand = (root: () => Promise<CommandSpec>): CommandSpec => ({
@@ -15,24 +17,34 @@ export const completeCommand = (root: () => Promise<CommandSpec>): CommandSpec =
   examples: [],
   hidden: true,
   run: async (call) => {
-    const { words, names } = complete(await root(), call.args);
-    const start = call.args.at(-1) ?? "";
-    const known = names.length === 0 ? [] : await namesStartingWith(call, names, start);
-    call.io.stdout.write([...words, ...known].map((word) => `${word}\n`).join(""));
+    const { words, names, files, prefix, given } = complete(await root(), call.args);
+    if (files) {
+      call.io.stdout.write(`${FILES}\n`);
+      return 0;
+    }
+    const start = (call.args.at(-1) ?? "").slice(prefix.length);
+    const asker: Call = { ...call, flags: new Flags(new Map([...given])) };
+    const known = names.length === 0 ? [] : await namesStartingWith(asker, names, start);
+    call.io.stdout.write([...words, ...known].map((word) => `${prefix}${word}\n`).join(""));
     return 0;
   },
 });
 
 /** Nothing when the control plane does not answer: a completion that complains is in the way. */
 async function namesStartingWith(call: Call, kinds: readonly ObjectKind[], start: string): Promise<readonly string[]> {
-  const { server, token } = await connectionFor(call.flags, call.io);
-  const admin = connectAdmin({ server, token, ca: undefined, timeoutMs: ANSWER_WITHIN_MS });
-  try {
-    const isPath = start.includes("/") || kinds.length > 1;
-    const found = await Promise.all(kinds.map(async (kind) => ({ kind, names: await NAMES_OF[kind](admin.client) })));
-    const words = found.flatMap(({ kind, names }) => names.map((name) => (isPath ? `${kind}/${name}` : name)));
-    return words.filter((word) => word.startsWith(start));
-  } finally {
-    admin.close();
-  }
+  const found: string[] = [];
+  await withSession(
+    call,
+    async ({ client }) => {
+      for (const kind of kinds) {
+        // Names of models have slashes of their own.
+        const isPath = kinds.length > 1 || start.startsWith(`${kind}/`);
+        const names = await NAMES_OF[kind](client);
+        found.push(...names.map((name) => (isPath ? `${kind}/${name}` : name)));
+      }
+      return 0;
+    },
+    ANSWER_WITHIN_MS,
+  );
+  return found.filter((word) => word.startsWith(start));
 }

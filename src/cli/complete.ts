@@ -4,9 +4,17 @@ import { type ArgumentSpec, type CommandSpec, flagName, type ObjectKind, type Op
 export interface Candidates {
   readonly words: readonly string[];
   readonly names: readonly ObjectKind[];
+  /** The name of a file or a folder may stand there. */
+  readonly files: boolean;
+  /** What stands before each of them in the word at the cursor, such as "--output=". */
+  readonly prefix: string;
+  /** The values of options that were typed before, by their long names: which control plane is meant. */
+  readonly given: ReadonlyMap<string, string>;
 }
 
-const NONE: Candidates = { words: [], names: [] };
+type Found = Pick<Candidates, "words" | "names" | "files">;
+
+const NONE: Found = { words: [], names: [], files: false };
 
 interface Place {
   readonly spec: CommandSpec;
@@ -15,31 +23,46 @@ interface Place {
   readonly argumentsBefore: number;
   /** The option that waits for its value at the cursor. */
   readonly pending: OptionSpec | undefined;
+  readonly given: ReadonlyMap<string, string>;
 }
 
 /** Candidates for the last of the words, which may be empty; `words` begins after the program's own name. */
 export function complete(root: CommandSpec, words: readonly string[]): Candidates {
   const current = words.at(-1) ?? "";
   const place = walk(root, words.slice(0, -1));
-  if (place.pending !== undefined)
-    return startingWith(current, { words: place.pending.choices ?? [], names: place.pending.completes ?? [] });
-  if (current.startsWith("-")) {
-    const flags = [...place.options.map((option) => `--${flagName(option)}`), "--help", "--version"];
-    return startingWith(current, { words: flags, names: [] });
+  const { given } = place;
+  if (place.pending !== undefined) return { ...valuesOf(place.pending, current), prefix: "", given };
+  const [, prefix, start] = /^(--[a-z-]+=)(.*)$/s.exec(current) ?? [];
+  if (prefix !== undefined && start !== undefined) {
+    const option = optionOf(place, prefix.slice(0, -1));
+    return { ...(option === undefined ? NONE : valuesOf(option, start)), prefix, given };
   }
-  return startingWith(current, positional(place));
+  if (!current.startsWith("-")) return { ...startingWith(current, positional(place)), prefix: "", given };
+  const flags = [...place.options.map((option) => `--${flagName(option)}`), "--help", "--version"];
+  return { ...startingWith(current, { ...NONE, words: flags }), prefix: "", given };
 }
 
-function positional({ spec, argumentsBefore }: Place): Candidates {
+const valuesOf = ({ flags, choices = [], completes = [] }: OptionSpec, start: string): Found =>
+  startingWith(start, { words: choices, names: completes, files: isPath(flags) });
+
+/** By how help calls it. */
+const isPath = (form: string): boolean => /[<[](file|dir)(\.\.\.)?[>\]]/.test(form);
+
+const optionOf = ({ options }: Place, word: string): OptionSpec | undefined =>
+  options.find(({ flags }) => flags.split(/[ ,]+/).includes(word));
+
+function positional({ spec, argumentsBefore }: Place): Found {
   const commands = (spec.commands ?? []).filter((command) => command.hidden !== true);
-  if (commands.length > 0) return { words: commands.map((command) => command.name), names: [] };
+  if (commands.length > 0) return { ...NONE, words: commands.map((command) => command.name) };
   const argument = argumentAt(spec.arguments ?? [], argumentsBefore);
-  return argument === undefined ? NONE : { words: argument.choices ?? [], names: argument.completes ?? [] };
+  if (argument === undefined) return NONE;
+  const { choices = [], completes = [], form } = argument;
+  return { words: choices, names: completes, files: isPath(form) };
 }
 
-const startingWith = (start: string, { words, names }: Candidates): Candidates => ({
-  words: words.filter((word) => word.startsWith(start)),
-  names,
+const startingWith = (start: string, found: Found): Found => ({
+  ...found,
+  words: found.words.filter((word) => word.startsWith(start)),
 });
 
 /** The last argument takes the rest when it is variadic. */
@@ -49,18 +72,28 @@ function argumentAt(list: readonly ArgumentSpec[], at: number): ArgumentSpec | u
 }
 
 function walk(root: CommandSpec, words: readonly string[]): Place {
-  let place: Place = { spec: root, options: root.options ?? [], argumentsBefore: 0, pending: undefined };
+  const options = root.options ?? [];
+  let place: Place = { spec: root, options, argumentsBefore: 0, pending: undefined, given: new Map() };
   for (const word of words) place = step(place, word);
   return place;
 }
 
 function step(place: Place, word: string): Place {
-  if (place.pending !== undefined) return { ...place, pending: undefined };
-  if (word.startsWith("-")) {
-    const option = place.options.find((it) => it.flags.split(/[ ,]+/).includes(word));
-    return { ...place, pending: option?.flags.includes("<") === true ? option : undefined };
-  }
+  const { pending, given } = place;
+  if (pending !== undefined) return { ...place, pending: undefined, given: adding(given, pending, word) };
+  if (word.startsWith("-")) return stepOption(place, word);
   const child = place.spec.commands?.find((command) => command.name === word);
   if (child === undefined) return { ...place, argumentsBefore: place.argumentsBefore + 1 };
-  return { spec: child, options: [...(child.options ?? []), ...place.options], argumentsBefore: 0, pending: undefined };
+  const options = [...(child.options ?? []), ...place.options];
+  return { ...place, spec: child, options, argumentsBefore: 0 };
 }
+
+function stepOption(place: Place, word: string): Place {
+  const [, long, value] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? [];
+  const option = optionOf(place, long ?? word);
+  if (option?.flags.includes("<") !== true) return place;
+  return value === undefined ? { ...place, pending: option } : { ...place, given: adding(place.given, option, value) };
+}
+
+const adding = (given: Place["given"], option: OptionSpec, value: string): Place["given"] =>
+  new Map([...given, [flagName(option), value]]);

@@ -53,6 +53,8 @@ const PAGES = [
   "wait model/qwen3",
   "keys create laptop --rpm 60",
   "keys revoke laptop",
+  "token create --uses 3",
+  "token revoke alice",
   "version",
 ];
 const LISTS = [
@@ -69,6 +71,8 @@ const LISTS = [
   "events",
   "events --subject node/gpu-b-01",
   "keys list",
+  "token list",
+  "usage",
   "apply -f FILE",
   "run hf:Qwen/Qwen3-32B --name qwen3 --detach",
 ];

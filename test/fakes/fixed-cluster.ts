@@ -184,6 +184,32 @@ const events = [
 
 const key = { id: "k1", name: "laptop", prefix: "sk-llmgw-x7Kd2q", state: "active", createdAt: ago(86_400) };
 
+const tokens = [
+  {
+    id: "t1",
+    kind: "join",
+    prefix: "llmgw-join-4Fq0aZ",
+    state: "active",
+    createdAt: ago(600),
+    createdBy: "the admin token from 10.0.0.9",
+    expiresAt: ago(-3000),
+    uses: 3,
+    usesLeft: 2,
+    nodes: ["gpu-b-01"],
+  },
+  {
+    id: "t2",
+    kind: "user",
+    prefix: "llmgw-user-Zz91kQ",
+    state: "active",
+    createdAt: ago(86_400),
+    createdBy: "the admin token from 10.0.0.9",
+    expiresAt: ago(-86_400),
+    name: "alice",
+    role: "operator",
+  },
+];
+
 const explanation: MessageInitShape<typeof admin.ExplainResponseSchema> = {
   profile: "qwen3",
   replica: "qwen3-9d2e",
@@ -293,6 +319,19 @@ export const fixedCluster = {
   createKey: () => ({ key, secret: "sk-llmgw-x7Kd2q0123456789012345678901234567890" }),
   listKeys: () => ({ keys: [{ ...key, models: ["qwen3"], limits: { requestsPerMinute: 60, tokensPerDay: 2e6 } }] }),
   revokeKey: () => ({ key: { ...key, state: "revoked", revokedAt: ago(0) } }),
+  createToken: () => ({ token: tokens[0], secret: `llmgw-join-4Fq0aZ${"0".repeat(37)}`, serverUrl: "" }),
+  listTokens: () => ({ tokens }),
+  revokeToken: () => ({ token: { ...tokens[1], state: "revoked", revokedAt: ago(0) } }),
+  getCaller: () => ({ name: "alice", role: "operator" }),
+  getUsage: () => ({
+    rows: [
+      {
+        ...{ keyName: "laptop", keyId: "k1", model: "qwen3", requests: 42, promptTokens: 90_000, cachedTokens: 60_000 },
+        ...{ completionTokens: 12_345, estimated: 1 },
+      },
+      { keyName: "laptop", keyId: "k1", model: "phi", requests: 1, promptTokens: 12, completionTokens: 3 },
+    ],
+  }),
   export: () =>
     create(operating.ExportResponseSchema, {
       manifest: "kind: Profile\nname: qwen3\nmodel:\n  source: hf:Qwen/Qwen3-32B\n",

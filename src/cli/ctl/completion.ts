@@ -1,24 +1,46 @@
 import type { CommandSpec } from "../command.ts";
 
-/** Each asks the program itself for the candidates, so that a script never has to be renewed. */
+/** Each asks the program itself for the candidates, so that a script never has to be renewed. ":files" leaves it to the shell. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_llmgw() {
-  local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
-  mapfile -t COMPREPLY < <("\${COMP_WORDS[0]}" complete -- "\${words[@]}" 2>/dev/null)
+  local line="\${COMP_LINE:0:COMP_POINT}" current separator
+  local -a words
+  read -ra words <<< "$line"
+  [[ "$line" == *[[:space:]] ]] && words+=("")
+  current="\${words[\${#words[@]}-1]}"
+  mapfile -t COMPREPLY < <("\${words[0]}" complete -- "\${words[@]:1}" 2>/dev/null)
+  if [[ "\${COMPREPLY[0]}" == ":files" ]]; then
+    COMPREPLY=()
+    compopt -o default 2>/dev/null
+    return
+  fi
+  # Readline begins a new word after these, and wants only what follows them.
+  for separator in : =; do
+    if [[ "$COMP_WORDBREAKS" == *"$separator"* && "$current" == *"$separator"* ]]; then
+      local before="\${current%"\${current##*"$separator"}"}"
+      COMPREPLY=("\${COMPREPLY[@]#"$before"}")
+      current="\${current#"$before"}"
+    fi
+  done
 }
-complete -o default -F _llmgw llmgw
+complete -F _llmgw llmgw
 `,
   zsh: `#compdef llmgw
 _llmgw() {
   local -a candidates
-  candidates=("\${(@f)$("\${words[1]}" complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  compadd -a candidates
+  candidates=(\${(f)"$("\${words[1]}" complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  if [[ "$candidates[1]" == ":files" ]]; then _files; else compadd -a candidates; fi
 }
 if [ "$funcstack[1]" = "_llmgw" ]; then _llmgw "$@"; else compdef _llmgw llmgw; fi
 `,
   fish: `function __llmgw_complete
   set -l words (commandline -opc) (commandline -ct)
-  $words[1] complete -- $words[2..-1] 2>/dev/null
+  set -l candidates ($words[1] complete -- $words[2..-1] 2>/dev/null)
+  if test "$candidates[1]" = ":files"
+    __fish_complete_path (commandline -ct)
+  else
+    printf '%s\\n' $candidates
+  end
 end
 complete -c llmgw -f -a '(__llmgw_complete)'
 `,

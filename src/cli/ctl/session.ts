@@ -22,13 +22,22 @@ export interface Session {
   readonly ca: string | undefined;
 }
 
-/** Runs the work with a connection that is closed afterwards. Failures are told with the address that was asked. */
-export async function withSession(call: Call, work: (session: Session) => Promise<number>): Promise<number> {
+/**
+ * Runs the work with a connection that is closed afterwards. Failures are told with the address that was asked.
+ *
+ * @param timeoutMs for each call that answers once; left out: as long as such calls usually may take
+ */
+export async function withSession(
+  call: Call,
+  work: (session: Session) => Promise<number>,
+  timeoutMs?: number,
+): Promise<number> {
   const connection = await connectionFor(call.flags, call.io);
   const ca = connection.caFile === undefined ? undefined : await readWhole(connection.caFile, "certificate authority");
   const { server, token } = connection;
   const certificate = await ownCertificate(call.flags);
-  const admin = connectAdmin({ server, token, ca, ...certificate }, await callLog(call));
+  const timeout = timeoutMs === undefined ? {} : { timeoutMs };
+  const admin = connectAdmin({ server, token, ca, ...certificate, ...timeout }, await callLog(call));
   try {
     return await work({ client: admin.client, connection, ca });
   } catch (error) {
