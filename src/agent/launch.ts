@@ -6,7 +6,7 @@ import type { GangPart } from "../core/gang-part.ts";
 import { fingerprint } from "../core/fingerprint.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { joinCgroup } from "../platform/cgroup.ts";
-import { writeFileAtomic } from "../platform/files.ts";
+import { isErrno, writeFileAtomic } from "../platform/files.ts";
 import { lookAtProcess } from "../platform/proc.ts";
 import { spawnDetached } from "../platform/process.ts";
 import { makePrivateFolder } from "../platform/subfolders.ts";
@@ -44,23 +44,38 @@ const LARGE_LOG = 64 * 1024 * 1024;
 
 /** Starts the engine. What is about to be started is on disk before it is, so that it can be found whatever happens. */
 export async function launch(order: LaunchOrder, node: NodeContext): Promise<Result<Launched, AttemptEnd>> {
+  return launchIfFree(order, node).catch((error: unknown) =>
+    isErrno(error, ...NO_WRITING)
+      ? waits(`nothing is started that cannot be written down in ${node.workDir}: ${messageOf(error)}`)
+      : again(messageOf(error)),
+  );
+}
+
+/** A disk that is full or read-only. */
+const NO_WRITING = ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EIO"] as const;
+
+async function launchIfFree(order: LaunchOrder, node: NodeContext): Promise<Result<Launched, AttemptEnd>> {
   const host = node.address();
-  if (host === undefined) return again("this node has no address that others could reach an engine on");
+  if (host === undefined) return waits("this node has no address that others could reach an engine on");
   const mark = replicaMark(node.workDir, order.replica);
   if (!(await endMarked(mark, node.clock))) {
-    return again("a process of an earlier start is still there although it was killed; a second copy is not started");
+    return waits("a process of an earlier start is still there although it was killed; a second copy is not started");
   }
   const listenHost = node.isLocal(host) ? host : "0.0.0.0";
   const port = await node.ports.take(listenHost);
-  if (port === undefined) return again("every port of engine_ports is taken; give it a wider range");
-  const launched = await launchOn({ order, node, host, listenHost, port }).catch((error: unknown) =>
-    again(messageOf(error)),
-  );
-  if (!launched.ok) node.ports.release(port);
-  return launched;
+  if (port === undefined) return waits("every port of engine_ports is taken; give it a wider range");
+  let isLaunched = false;
+  try {
+    const launched = await launchOn({ order, node, host, listenHost, port });
+    isLaunched = launched.ok;
+    return launched;
+  } finally {
+    if (!isLaunched) node.ports.release(port);
+  }
 }
 
 const again = (reason: string): { readonly ok: false; readonly error: AttemptEnd } => err({ reason, retry: true });
+const waits = (reason: string): ReturnType<typeof again> => err({ reason, retry: true, waits: true });
 
 /** Of all engines that any launch of the replica by this agent started, and of no other agent's on the machine. */
 const replicaMark = (workDir: string, { id }: DesiredReplica) => ({ name: REPLICA_MARK, value: `${workDir}#${id}` });

@@ -10,15 +10,25 @@ export async function writeFileAtomic(path: string, content: string | Uint8Array
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
   const temporary = join(folder, `.${basename(path)}.${String(process.pid)}.tmp`);
-  const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, mode);
+  try {
+    await writeSynced(temporary, content, mode);
+    await rename(temporary, path);
+  } catch (error) {
+    // On a full disk a leftover would take the room that the next try needs.
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncFolder(folder);
+}
+
+async function writeSynced(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+  const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, mode);
   try {
     await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();
   }
-  await rename(temporary, path);
-  await syncFolder(folder);
 }
 
 /** Makes a rename in the folder survive a power cut. */

@@ -38,6 +38,7 @@ const events: readonly SupervisorEvent[] = [
   { kind: "prepareFailed", end: hopeless },
   { kind: "spawned", process, endpoint },
   { kind: "spawnFailed", end },
+  { kind: "spawnFailed", end: { ...end, waits: true } },
   { kind: "notYet", note: "n" },
   { kind: "proven", capacity },
   { kind: "answered" },

@@ -23,6 +23,7 @@ const process = { pid: 42, startTicks: 777 };
 const endpoint = { host: "127.0.0.1", port: 41_000 };
 const capacity = { slots: 4, context: 2048 };
 const end = { reason: "it crashed", retry: true };
+const waits = { reason: "no space", retry: true, waits: true } as const;
 const hopeless = { reason: "missing library", retry: false };
 
 const preparing: SupervisedState = { kind: "preparing", progress: undefined };
@@ -79,7 +80,7 @@ const rows: readonly Row[] = [
   {
     name: "a preparation that may go better is repeated for ever",
     from: preparing,
-    over: { failures: 99 },
+    over: { refusals: 99 },
     event: { kind: "prepareFailed", end },
     to: { kind: "backoff", retryAt: 60_000, phase: "preparing" },
     effects: [],
@@ -104,6 +105,21 @@ const rows: readonly Row[] = [
     from: launching,
     event: { kind: "spawnFailed", end },
     to: { kind: "backoff", retryAt: 1000 },
+    effects: ["forget"],
+  },
+  {
+    name: "a spawn that the machine refuses is repeated for ever: no engine has failed",
+    from: launching,
+    over: { refusals: 99, failures: 2 },
+    event: { kind: "spawnFailed", end: waits },
+    to: { kind: "backoff", retryAt: 60_000, phase: "starting" },
+    effects: ["forget"],
+  },
+  {
+    name: "a spawn that cannot succeed fails at once",
+    from: launching,
+    event: { kind: "spawnFailed", end: hopeless },
+    to: { kind: "failed", reason: "missing library" },
     effects: ["forget"],
   },
   {
@@ -328,6 +344,13 @@ describe("counts", () => {
 
   test("a crash right after becoming ready counts on", () => {
     expect(run(supervision(ready, { failures: 2 }), exited(), 59_999).next.failures).toBe(3);
+  });
+
+  test("what could not be started at all does not count among the ends of engines", () => {
+    const refused = run(supervision(launching, { failures: 2 }), { kind: "spawnFailed", end: waits }).next;
+    expect(refused).toMatchObject({ failures: 2, refusals: 1, lastEnd: "no space" });
+    const spawned = run({ ...refused, state: launching }, { kind: "spawned", process, endpoint }).next;
+    expect(spawned).toMatchObject({ failures: 2, refusals: 0, launches: 1 });
   });
 
   test("served time survives the wait for leftovers", () => {

@@ -106,8 +106,21 @@ function onPrepareFailed(before: Supervision, { end }: { readonly end: AttemptEn
   if (before.state.kind === "abandoning") return to(before, { kind: "stopped" });
   if (before.state.kind !== "preparing") return to(before, before.state);
   if (!end.retry) return to(before, { kind: "failed", reason: end.reason, lastLines: [] });
-  // A network may be away for hours: what only waits for the outside world is tried for as long as it is wanted.
-  return backOff({ ...before, failures: before.failures + 1, lastEnd: end.reason }, "preparing", context);
+  return afterRefusal(before, { reason: end.reason, phase: "preparing" }, context);
+}
+
+/**
+ * Nothing ran that could have failed: a network may be away for hours, a disk full for days. What only waits for the machine or
+ * the world around it is tried for as long as it is wanted, and does not count among the ends of engines.
+ */
+function afterRefusal(
+  before: Supervision,
+  { reason, phase }: { readonly reason: string; readonly phase: "preparing" | "starting" },
+  { now, policy, random }: SupervisorContext,
+): Step {
+  const refusals = (before.refusals ?? 0) + 1;
+  const retryAt = plus(now, jitteredDelay(refusals, policy.backoff, random));
+  return to({ ...before, refusals, lastEnd: reason }, { kind: "backoff", retryAt, phase });
 }
 
 function onSpawned(
@@ -115,7 +128,7 @@ function onSpawned(
   { process, endpoint }: { readonly process: ProcessRef; readonly endpoint: Endpoint },
   { now, policy }: SupervisorContext,
 ): Step {
-  const counted = { ...before, launches: before.launches + 1 };
+  const counted = { ...before, launches: before.launches + 1, refusals: 0 };
   if (before.state.kind === "abandoning") return terminate(counted, process, { now, policy });
   if (before.state.kind !== "launching") return to(before, before.state);
   return to(counted, { kind: "starting", process, endpoint, deadline: plus(now, policy.startTimeout), note: "" });
@@ -124,7 +137,11 @@ function onSpawned(
 function onSpawnFailed(before: Supervision, { end }: { readonly end: AttemptEnd }, context: SupervisorContext): Step {
   if (before.state.kind === "abandoning") return to(before, { kind: "stopped" }, { kind: "forget" });
   if (before.state.kind !== "launching") return to(before, before.state);
-  return afterAttempt(before, { end, lastLines: [], served: undefined }, context);
+  if (end.waits !== true || context.policy.isRank) {
+    return afterAttempt(before, { end, lastLines: [], served: undefined }, context);
+  }
+  const { next } = afterRefusal(before, { reason: end.reason, phase: "starting" }, context);
+  return { next, effects: [{ kind: "forget" }] };
 }
 
 function onProven(
@@ -185,13 +202,8 @@ function afterAttempt(
   const isHopeless = served === undefined && (!end.retry || counted.failures >= context.policy.maxAttempts);
   const givenUp = isHopeless || context.policy.isRank;
   if (givenUp) return to(counted, { kind: "failed", reason: end.reason, lastLines }, { kind: "forget" });
-  const { next } = backOff(counted, "starting", context);
-  return { next, effects: [{ kind: "forget" }] };
-}
-
-function backOff(before: Supervision, phase: "preparing" | "starting", context: SupervisorContext): Step {
-  const delay = jitteredDelay(before.failures, context.policy.backoff, context.random);
-  return to(before, { kind: "backoff", retryAt: plus(context.now, delay), phase });
+  const retryAt = plus(context.now, jitteredDelay(counted.failures, context.policy.backoff, context.random));
+  return to(counted, { kind: "backoff", retryAt, phase: "starting" }, { kind: "forget" });
 }
 
 function terminate(

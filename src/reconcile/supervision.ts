@@ -19,6 +19,8 @@ export interface AttemptEnd {
   readonly reason: string;
   /** Whether the same start could go better next time. */
   readonly retry: boolean;
+  /** What it waits for lies outside the engine and may pass by itself: it is tried for as long as it is wanted. */
+  readonly waits?: true;
 }
 
 /** One start of an engine, when it is over. */
@@ -73,6 +75,8 @@ export interface Supervision {
   readonly state: SupervisedState;
   /** Attempts in a row that ended badly. */
   readonly failures: number;
+  /** How often in a row nothing could be started at all, for a reason that may pass. Left out: not once. */
+  readonly refusals?: number;
   /** Processes started so far. */
   readonly launches: number;
   /** Why the last attempt ended; "" before any did. */

@@ -147,6 +147,7 @@ export function inventorySources(options: AgentOptions, { provider, weights }: S
     mgmtInterface: config.mgmt_interface,
     labels: config.labels,
     enginePorts: config.engine_ports,
+    workDir: paths.workDir,
     weightFolders: [paths.weightsDir, ...config.model_dirs],
     readGpus: createGpuReader({
       tool: discovery.nvidia_smi,

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { SmallDisk } from "../../test/fakes/small-disk.ts";
 import { say, type Script, scriptedControl, welcome } from "../../test/fakes/scripted-control.ts";
 import { type AgentConfig, parseAgentConfig } from "../config/agent.ts";
 import { millis, nodeId } from "../core/ids.ts";
@@ -90,6 +91,31 @@ describe("an agent", () => {
   test("does not start with a key that is not there", async () => {
     const tls = `tls: { ca: "${folder}/ca.pem", cert: "${folder}/a.pem", key: "${folder}/a-key.pem" }`;
     await expect(start(configOf('server: "https://127.0.0.1:1"', tls))).rejects.toMatchObject({ code: "BAD_CONFIG" });
+  });
+
+  test("goes on where its folder is on a disk that is read-only, says so, and is one alone", async (t) => {
+    const disk = await SmallDisk.mount(join(folder, "agent"));
+    if (disk === undefined) return t.skip("no disk of its own");
+    disk.makeReadOnly();
+    try {
+      const heard: SessionRequest[] = [];
+      const control = await scriptedControl(async function* (requests) {
+        for await (const request of requests) {
+          heard.push(request);
+          if (request.body.case === "hello") yield welcome;
+        }
+      });
+      const config = configOf(`server: "${control.url}"`);
+      const first = await start(config);
+      await expect
+        .poll(() => heard[0]?.body, { timeout: 15_000 })
+        .toMatchObject({ value: { inventory: { problems: [expect.stringContaining("is read-only")] } } });
+      await expect(start(config)).rejects.toMatchObject({ code: "CONFLICT" });
+      await first.stop("keep-engines");
+      await control.close(millis(0));
+    } finally {
+      disk.unmount();
+    }
   });
 
   test("says which folder it cannot use", async () => {

@@ -1,12 +1,9 @@
-import { join } from "node:path";
 import { watchInventory } from "../agent/discovery/watch.ts";
 import { gatherInventory } from "../agent/discovery/inventory.ts";
-import { LlmgwError, messageOf } from "../core/errors.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createDownloader } from "../platform/fetch/download.ts";
-import { acquireLock, type Lock } from "../platform/lock.ts";
-import { makePrivateFolder } from "../platform/subfolders.ts";
 import { AgentIdentity } from "./agent-identity.ts";
+import { takeAgentLock } from "./agent-lock.ts";
 import {
   type AgentOptions,
   controlLink,
@@ -37,30 +34,12 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     identity.close();
   });
   try {
-    const lock = await takeLock(options.paths.workDir);
+    const lock = await takeAgentLock(options.paths.workDir, options.logger);
     stack.defer(() => lock.release());
     return await startUnlocked(options, stack, identity);
   } catch (error) {
     await stack.disposeAsync();
     throw error;
-  }
-}
-
-async function takeLock(workDir: string): Promise<Lock> {
-  try {
-    await makePrivateFolder(workDir);
-    const lock = await acquireLock(join(workDir, "agent.lock"));
-    if (lock.ok) return lock.value;
-    const pid = String(lock.error.pid);
-    throw new LlmgwError(
-      "CONFLICT",
-      `an agent already runs on ${workDir}, as process ${pid}: stop it, or give this one another work_dir`,
-    );
-  } catch (error) {
-    if (error instanceof LlmgwError) throw error;
-    throw new LlmgwError("FAILED", `supervisor.work_dir ${workDir} cannot be used: ${messageOf(error)}`, {
-      cause: error,
-    });
   }
 }
 

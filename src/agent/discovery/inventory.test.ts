@@ -14,6 +14,7 @@ const sources: InventorySources = {
   mgmtInterface: undefined,
   labels: { rack: "r12" },
   enginePorts: { first: 1, last: 2 },
+  workDir: tmpdir(),
   weightFolders: [tmpdir(), `${tmpdir()}/not/there/yet`, tmpdir()],
   readGpus: () => Promise.resolve({ gpus: [], countedTwice: [], problems: ["a card is lost"], notes: ["by hand"] }),
   readFabrics: () =>

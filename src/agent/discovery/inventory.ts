@@ -8,6 +8,7 @@ import { type AddressChoice, chooseAddress } from "./address.ts";
 import type { FabricFindings } from "./fabrics.ts";
 import type { GpuFindings } from "./gpus.ts";
 import { type HostMemory, parseMeminfo, without } from "./meminfo.ts";
+import { workDirProblems } from "./work-dir.ts";
 
 /** What the configuration says about the node, and who knows the rest. */
 export interface InventorySources {
@@ -17,6 +18,8 @@ export interface InventorySources {
   readonly mgmtInterface: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly enginePorts: PortRange;
+  /** Where starts are written down. */
+  readonly workDir: string;
   /** Folders whose file systems matter: where weights land, and where else they lie. */
   readonly weightFolders: readonly string[];
   readonly readGpus: (host: HostMemory | undefined) => Promise<GpuFindings>;
@@ -33,7 +36,7 @@ export interface FoundEngines {
 
 /** Asks the machine everything anew. What cannot be found out is a problem in words, and no reason to say nothing. */
 export async function gatherInventory(sources: InventorySources): Promise<Inventory> {
-  const [facts, memory, address, disks, engines, weights, ephemeral] = await Promise.all([
+  const [facts, memory, address, disks, engines, weights, ephemeral, workDir] = await Promise.all([
     readHostFacts(),
     readMemory(),
     readAddress(sources),
@@ -41,6 +44,7 @@ export async function gatherInventory(sources: InventorySources): Promise<Invent
     sources.foundEngines(),
     sources.heldWeights(),
     readEphemeralRange(),
+    workDirProblems(sources.workDir),
   ]);
   const [gpus, fabrics] = await Promise.all([sources.readGpus(memory), sources.readFabrics()]);
   return {
@@ -55,6 +59,7 @@ export async function gatherInventory(sources: InventorySources): Promise<Invent
     labels: sources.labels,
     problems: [
       ...(memory === undefined ? [NO_MEMINFO] : []),
+      ...workDir,
       ...address.problems,
       ...gpus.problems,
       ...fabrics.problems,
