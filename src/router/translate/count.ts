@@ -25,8 +25,8 @@ export function countOfPrompt({ asker, chat, answer }: CountQuestion): EngineAsk
     if (made.status !== 200) return mendError(made, asker);
     const { prompt } = fieldsOf(parseJson(made.body));
     if (typeof prompt !== "string") return unusable(asker, "no prompt came of its template");
-    // The template has written the begin of the text where the model wants one.
-    const body = jsonBody({ content: prompt, add_special: false, parse_special: true });
+    // The engine takes the begin of the text off what its template makes, and puts it before the tokens where there is one.
+    const body = jsonBody({ content: prompt, add_special: true, parse_special: true });
     return { kind: "ask", ask: { target: "/tokenize", body, rewrite: () => counted(asker, answer) } };
   };
   const body = jsonBody({ messages, tools, chat_template_kwargs: settings });
