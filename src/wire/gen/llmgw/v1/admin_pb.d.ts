@@ -91,6 +91,13 @@ export declare type GetStatusResponse = Message<"llmgw.v1.GetStatusResponse"> & 
    * @generated from field: string router_url = 11;
    */
   routerUrl: string;
+
+  /**
+   * Of each profile whose replicas follow its load: how many there are to be, and why.
+   *
+   * @generated from field: repeated string scaling = 12;
+   */
+  scaling: string[];
 };
 
 /**
@@ -253,6 +260,13 @@ export declare type Profile = Message<"llmgw.v1.Profile"> & {
    * @generated from field: string manifest = 10;
    */
   manifest: string;
+
+  /**
+   * Of a profile whose replicas follow its load; `replicas` is then what the load asks for now.
+   *
+   * @generated from field: llmgw.v1.ReplicaRange range = 11;
+   */
+  range?: ReplicaRange | undefined;
 };
 
 /**
@@ -260,6 +274,34 @@ export declare type Profile = Message<"llmgw.v1.Profile"> & {
  * Use `create(ProfileSchema)` to create a new message.
  */
 export declare const ProfileSchema: GenMessage<Profile>;
+
+/**
+ * @generated from message llmgw.v1.ReplicaRange
+ */
+export declare type ReplicaRange = Message<"llmgw.v1.ReplicaRange"> & {
+  /**
+   * @generated from field: uint32 min = 1;
+   */
+  min: number;
+
+  /**
+   * @generated from field: uint32 max = 2;
+   */
+  max: number;
+
+  /**
+   * Why so many are wanted now, in words.
+   *
+   * @generated from field: string why = 3;
+   */
+  why: string;
+};
+
+/**
+ * Describes the message llmgw.v1.ReplicaRange.
+ * Use `create(ReplicaRangeSchema)` to create a new message.
+ */
+export declare const ReplicaRangeSchema: GenMessage<ReplicaRange>;
 
 /**
  * @generated from message llmgw.v1.ListProfilesRequest
@@ -1111,6 +1153,20 @@ export declare type ExplainResponse = Message<"llmgw.v1.ExplainResponse"> & {
    * @generated from field: repeated llmgw.v1.NodeExplanation nodes = 11;
    */
   nodes: NodeExplanation[];
+
+  /**
+   * Of a profile whose replicas follow its load.
+   *
+   * @generated from field: llmgw.v1.ReplicaRange range = 12;
+   */
+  range?: ReplicaRange | undefined;
+
+  /**
+   * How many it asks for now.
+   *
+   * @generated from field: uint32 wanted = 13;
+   */
+  wanted: number;
 };
 
 /**

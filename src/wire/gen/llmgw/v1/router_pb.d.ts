@@ -141,6 +141,13 @@ export declare type RouterReport = Message<"llmgw.v1.RouterReport"> & {
    * @generated from field: map<string, uint32> in_flight = 2;
    */
   inFlight: { [key: string]: number };
+
+  /**
+   * Requests that wait for a replica, by profile. A profile that is absent has none.
+   *
+   * @generated from field: map<string, uint32> waiting = 3;
+   */
+  waiting: { [key: string]: number };
 };
 
 /**
@@ -209,6 +216,13 @@ export declare type ModelRoute = Message<"llmgw.v1.ModelRoute"> & {
    * @generated from field: uint32 wait_seconds = 6;
    */
   waitSeconds: number;
+
+  /**
+   * Without a ready replica a request is held until there is one: replicas of it come with the load.
+   *
+   * @generated from field: bool holds = 7;
+   */
+  holds: boolean;
 };
 
 /**
