@@ -39,7 +39,9 @@ export interface NodeSpec {
   readonly id: string;
   readonly address: string;
   readonly ports: string;
-  readonly fabric: string | undefined;
+  readonly fabric: string;
+  /** A line of its configuration. Left out: the stand-ins. */
+  readonly engines?: string;
 }
 
 /** A control plane with its router, and agents whose GPUs, fabric and engines are stand-ins. All processes are real. */
@@ -84,6 +86,13 @@ export class GangSite {
     }
   }
 
+  /** vLLM on the real Ray, in place of what the other stand-in has by itself. Lines for each agent's configuration. */
+  async rayProgram(bin: string): Promise<string> {
+    const program = resolve(import.meta.dirname, "../fakes/stand-in-vllm-ray.py");
+    const path = await this.#program("vllm-on-ray", `exec '${join(bin, "python")}' '${program}' "$@"`);
+    return `engines: { vllm: { bin: "${path}", launch_mode: ray, ray_bin: "${join(bin, "ray")}" } }`;
+  }
+
   async #program(name: string, script: string): Promise<string> {
     const path = join(this.dir, name);
     await writeFile(path, `#!/bin/sh\n${script}\n`);
@@ -119,11 +128,12 @@ export class GangSite {
     await Promise.all(nodes.map((node) => this.#addNode(node)));
   }
 
-  async #addNode({ id, address, ports, fabric }: NodeSpec): Promise<void> {
+  async #addNode({ id, address, ports, fabric, ...rest }: NodeSpec): Promise<void> {
     const sysfs = join(this.dir, `${id}-sysfs`);
     await makeAdapter(sysfs, "mlx5_0");
     const row = `0, NVIDIA H100, GPU-${id}, 81559, 81000, 559, 570.1, 9.0, 00000000:1B:00.0, Disabled, 0, No`;
     const smi = await this.#program(`nvidia-smi-${id}`, `case "$*" in *query-gpu*) echo '${row}';; esac`);
+    const engines = `engines: { vllm: { bin: "${join(this.dir, "vllm")}" }, sglang: { python: "${join(this.dir, "python")}" } }`;
     const lines = [
       `server: "${this.#url}"`,
       `node_id: ${id}`,
@@ -134,10 +144,10 @@ export class GangSite {
       "heartbeat_interval: 500ms",
       "reconnect_base: 200ms",
       "reconnect_max: 1s",
-      `engines: { vllm: { bin: "${join(this.dir, "vllm")}" }, sglang: { python: "${join(this.dir, "python")}" } }`,
+      rest.engines ?? engines,
       `discovery: { nvidia_smi: "${smi}", ib_root: "${join(sysfs, "class", "infiniband")}", prefer_nvml: false }`,
       "supervisor: { health_interval: 250ms, stop_timeout: 5s }",
-      ...(fabric === undefined ? [] : [`fabrics: [{ name: ${fabric}, hcas: [mlx5_0], rate_gbps: 400 }]`]),
+      `fabrics: [{ name: ${fabric}, hcas: [mlx5_0], rate_gbps: 400 }]`,
     ];
     await writeFile(join(this.dir, `${id}.yaml`), `${lines.join("\n")}\n`);
     this.startAgent(id);

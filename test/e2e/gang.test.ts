@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { realRay } from "../fakes/real-ray.ts";
 import { type GangReplica, GangSite, type NodeSpec, type RankView } from "./gang-site.ts";
 import { until } from "./wait.ts";
 
@@ -10,6 +11,8 @@ afterEach(async () => {
 
 const A: NodeSpec = { id: "node-a", address: "127.0.0.2", ports: "43000-43009", fabric: "ib-a" };
 const B: NodeSpec = { id: "node-b", address: "127.0.0.3", ports: "43010-43019", fabric: "ib-a" };
+
+const ray = await realRay();
 
 async function twoNodes(second: NodeSpec = B): Promise<GangSite> {
   const own = await GangSite.start();
@@ -75,6 +78,25 @@ describe.each([
     await until("no engine to be left", async () => (await own.engines()).length === 0, own.seen());
   });
 });
+
+test.runIf(ray !== undefined)(
+  "ray mode with the real Ray: two nodes, a killed node of the cluster, started again together",
+  async () => {
+    const own = await GangSite.start();
+    site = own;
+    const engines = await own.rayProgram(ray ?? "");
+    await own.addNodes({ ...A, engines }, { ...B, engines });
+    await own.apply(big("vllm", { start_timeout: "60s" }));
+    const first = await own.replica("the gang to be ready", (replica) => isWhole(replica, 1));
+    expect(await own.chat("big")).toBe("from 2 nodes");
+    process.kill(pidOf(first, 1), "SIGKILL");
+    const second = await own.replica("all ranks in a second attempt", (replica) => isWhole(replica, 2));
+    expect(second.gang?.lastEnd).toMatch(/^rank 1 on node-b: .*SIGKILL/);
+    expect(await own.chat("big")).toBe("from 2 nodes");
+    await own.ctl("delete", "profile", "big", "--yes");
+    await until("no process of Ray to be left", async () => (await own.engines()).length === 0, own.seen());
+  },
+);
 
 test("a node that is lost takes its gang with it: the others are stopped, and it is placed anew when there is room again", async () => {
   const own = await twoNodes();
