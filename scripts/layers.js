@@ -56,7 +56,7 @@ export const LAYERS = [
     folder: "router",
     pure: false,
     imports: ["core", "routing", "engines", "wire", "config", "platform"],
-    packages: ["@connectrpc/connect", "@bufbuild/protobuf", "@opentelemetry/api", "undici", "prom-client"],
+    packages: ["@connectrpc/connect", "@bufbuild/protobuf", "undici", "prom-client"],
     why: "the data plane",
   },
   {
@@ -95,7 +95,7 @@ export const LAYERS = [
       "@connectrpc/connect",
       "@connectrpc/connect-node",
       "@bufbuild/protobuf",
-      "@opentelemetry/",
+      "@opentelemetry",
       "prom-client",
     ],
     why: "composition roots: the only folder that knows more than one implementation",

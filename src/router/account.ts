@@ -6,6 +6,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { type RouterMetrics, UNKNOWN_MODEL } from "./metrics.ts";
 import { TokenRates, tokenUseOf } from "./token-use.ts";
+import type { RequestSpan } from "./tracing.ts";
 import type { Usage } from "./usage.ts";
 
 /** How a request ended, for the numbers and the log. */
@@ -55,6 +56,8 @@ export interface Trace {
   /** As far as the engine has said it. */
   usage: Usage | undefined;
   usageAtStart: Usage | undefined;
+  /** Undefined: it is not recorded. */
+  span: RequestSpan | undefined;
 }
 
 /** A trace of a request that has just come, and of which nothing else is known yet. */
@@ -93,6 +96,7 @@ export function newTrace(
     events: 0,
     usage: undefined,
     usageAtStart: undefined,
+    span: undefined,
   };
 }
 
@@ -158,6 +162,7 @@ export class Accounts {
       overhead: between(trace.uploadedAt, trace.handedOverAt),
       usage: tokens,
     });
+    trace.span?.end(trace, ending, tokens);
     this.#log(trace, ending, { tokens, now });
     if (trace.handedOverAt !== undefined || this.#isWorthARecord(now)) {
       sink.add(recordOf(trace, ending, { tokens, now, endedAt: clock.now() }));

@@ -10,6 +10,7 @@ import type { RouterMetrics } from "./metrics.ts";
 import type { Visit } from "./keys/visit.ts";
 import type { HttpExchange } from "./reply.ts";
 import type { Sweep } from "./sweep.ts";
+import type { RequestTracer } from "./tracing.ts";
 
 /** What every exchange of a router shares. */
 export interface ExchangeContext {
@@ -25,6 +26,8 @@ export interface ExchangeContext {
   readonly sweep: Sweep;
   readonly metrics: RouterMetrics;
   readonly accounts: Accounts;
+  /** Undefined: nobody collects traces. */
+  readonly tracer: RequestTracer | undefined;
   /** Called once when the exchange is over. */
   onSettled(exchange: Exchange): void;
 }

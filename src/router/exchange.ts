@@ -54,6 +54,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     this.#context = context;
     this.#request = request;
     this.#trace = newTrace(request, request.req, context.clock.monotonic());
+    this.#trace.span = context.tracer?.begin(request.req, request.path);
     this.#state = { kind: "uploading", activeAt: this.#trace.startedAt };
   }
 
@@ -174,8 +175,10 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     const { req, requestId } = this.#request;
     const { target, body } = ask;
     const now = this.#now();
-    const forwarded = (this.#forwarded ??= forwardedHeaders(req.rawHeaders));
-    const head = requestHead({ replica: replica.route, target, requestId, bodyBytes: body.bytes, forwarded });
+    const traceparent = this.#trace.span?.sent(this.#trace, replica.route);
+    const forwarded = (this.#forwarded ??= forwardedHeaders(req.rawHeaders, traceparent !== undefined));
+    const to = { replica: replica.route, target, requestId, traceparent };
+    const head = requestHead({ ...to, bodyBytes: body.bytes, forwarded });
     this.#trace.replica = replica.id;
     this.#context.fleet.begin(replica, now, { tokens, keys: pick.prompt.keys });
     this.#unread = tokens;

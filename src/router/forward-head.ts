@@ -37,14 +37,14 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   "access-control-request-headers",
 ]);
 
-/** The client's header lines that an engine gets, as they came. */
-export function forwardedHeaders(rawHeaders: readonly string[]): string {
+/** The client's header lines that an engine gets, as they came; without its traceparent where the router writes its own. */
+export function forwardedHeaders(rawHeaders: readonly string[], isTraced = false): string {
   const named = namedByConnection(rawHeaders);
   let lines = "";
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
     const lower = name.toLowerCase();
-    if (KEPT_BACK.has(lower) || named.includes(lower)) continue;
+    if (KEPT_BACK.has(lower) || named.includes(lower) || (isTraced && lower === "traceparent")) continue;
     lines += `${name}: ${rawHeaders[index + 1] ?? ""}\r\n`;
   }
   return lines;
@@ -67,14 +67,18 @@ export interface EngineRequestLine {
   readonly requestId: string;
   readonly bodyBytes: number;
   readonly forwarded: string;
+  /** Undefined: the request is not traced here. */
+  readonly traceparent?: string | undefined;
 }
 
 /** The whole head of a request to an engine, as one string. */
-export function requestHead({ replica, target, requestId, bodyBytes, forwarded }: EngineRequestLine): string {
+export function requestHead(line: EngineRequestLine): string {
+  const { replica, target, requestId, bodyBytes, forwarded, traceparent } = line;
   const host = replica.host.includes(":") ? `[${replica.host}]` : replica.host;
   const key = replica.apiKey === "" ? "" : `Authorization: Bearer ${replica.apiKey}\r\n`;
+  const traced = traceparent === undefined ? "" : `traceparent: ${traceparent}\r\n`;
   return (
     `POST ${target} HTTP/1.1\r\nHost: ${host}:${String(replica.port)}\r\n${key}Content-Length: ${String(bodyBytes)}\r\n` +
-    `X-Request-Id: ${requestId}\r\n${forwarded}\r\n`
+    `X-Request-Id: ${requestId}\r\n${traced}${forwarded}\r\n`
   );
 }

@@ -30,10 +30,13 @@ export function noteTry(trace: Trace, { model, replica, failed, policy }: Sendin
 export function noteFailure(trace: Trace, detail: string): void {
   const last = trace.tries.at(-1);
   if (last !== undefined) last.failure = detail;
+  trace.span?.failed(detail);
 }
 
 export function noteWait(trace: Trace, since: Millis, now: Millis): void {
-  trace.waited = millis(trace.waited + now - since);
+  const waited = millis(now - since);
+  trace.waited = millis(trace.waited + waited);
+  trace.span?.waited(waited);
 }
 
 /** The answer is over, as far as it came. */

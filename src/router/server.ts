@@ -27,6 +27,7 @@ import { decodeModelName, modelBody, modelListBody, pageOf } from "./models.ts";
 import { unknownModel, unknownUrl } from "./refusals.ts";
 import { type HttpExchange, refusalReply, type Reply, sendContinue, sendReply } from "./reply.ts";
 import { Sweep, type Timed } from "./sweep.ts";
+import type { RequestTracer } from "./tracing.ts";
 
 export interface RouterServerOptions {
   readonly clock: Clock;
@@ -43,6 +44,7 @@ export interface RouterServerOptions {
   /** Takes the record of each request. */
   readonly usage: UsageSink;
   readonly keys: KeyBook;
+  readonly tracer: RequestTracer | undefined;
 }
 
 /** A request before it is known who answers it. */
@@ -88,6 +90,7 @@ export class RouterServer {
       asksUsage: options.asksUsage,
       sweep: this.#sweep,
       metrics: this.metrics,
+      tracer: options.tracer,
       accounts: new Accounts({ metrics: this.metrics, logger, clock, sink: options.usage }),
       onSettled: (exchange) => {
         this.#settled(exchange);

@@ -13,6 +13,7 @@ interface InnerRouterOptions {
   readonly dataDir: string;
   readonly logger: Logger;
   readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface InnerRouter extends RunningRouter {
@@ -22,7 +23,7 @@ export interface InnerRouter extends RunningRouter {
 
 /** The router inside a control plane; undefined when `router.listen` is empty. */
 export async function openInnerRouter(
-  { config, dataDir, logger, clock }: InnerRouterOptions,
+  { config, dataDir, logger, clock, env }: InnerRouterOptions,
   transport: Transport,
 ): Promise<InnerRouter | undefined> {
   const { listen, tls, auth, cors, policy, queue, count_streams: asksUsage } = config;
@@ -30,7 +31,7 @@ export async function openInnerRouter(
   const followed = tls === undefined ? undefined : await followRouterTls(tls, "router.tls", { clock, logger });
   try {
     const router = await startRouter({
-      ...{ listen, transport, logger, auth, cors, policy, asksUsage, clock },
+      ...{ listen, transport, logger, auth, cors, policy, asksUsage, clock, env },
       stateDir: join(dataDir, "router"),
       limits: { queueLength: queue.length, queueWait: queue.wait, headroom: queue.headroom },
       ...(followed === undefined ? {} : { tls: followed.current }),

@@ -7,6 +7,8 @@ import type { RoutingPolicyName } from "../routing/policies.ts";
 import { RouterServer } from "../router/server.ts";
 import { TableClient } from "../router/table.ts";
 import { openRouterBooks } from "./router-books.ts";
+import type { Tracing } from "./tracing.ts";
+import { tracingSettings } from "./tracing-settings.ts";
 
 export interface RouterOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -26,6 +28,8 @@ export interface RouterOptions {
   /** Where usage is kept until the control plane has it. Left out: what is not sent yet is lost with the process. */
   readonly stateDir?: string;
   readonly clock?: Clock;
+  /** Where OTEL_* variables are looked for; left out: nothing is traced. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface RunningRouter {
@@ -43,6 +47,7 @@ export interface RunningRouter {
 export async function startRouter(options: RouterOptions): Promise<RunningRouter> {
   const { listen, transport, logger, clock = systemClock } = options;
   const random = Math.random;
+  const tracing = await openTracing(options.env ?? {}, logger);
   const books = await openRouterBooks({ stateDir: options.stateDir, clock, logger });
   const server = new RouterServer({
     clock,
@@ -56,6 +61,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     tls: options.tls,
     usage: books.journal,
     keys: books.keys,
+    tracer: tracing,
   });
   const port = await server.listen(listen.host, listen.port).catch(async (error: unknown) => {
     await books.close();
@@ -85,9 +91,19 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     },
     async stop() {
       await server.stop();
+      await tracing?.stop();
       await books.drain();
       await table.stop();
       await books.close();
     },
   };
+}
+
+/** The SDK is large: it is loaded only where the environment asks for it. */
+async function openTracing(env: NonNullable<RouterOptions["env"]>, logger: Logger): Promise<Tracing | undefined> {
+  const { settings, problems } = tracingSettings(env);
+  for (const problem of problems) logger.warn(problem);
+  if (settings === undefined) return undefined;
+  const { startTracing } = await import("./tracing.ts");
+  return startTracing(settings);
 }

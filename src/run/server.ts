@@ -103,7 +103,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const routes = createRouterTransport((router) => {
     innerRoutes(router, plane);
   });
-  late.router = await openInnerRouter({ config: config.router, dataDir, logger, clock }, routes);
+  late.router = await openInnerRouter({ config: config.router, dataDir, logger, clock, env }, routes);
   started.defer(async () => late.router?.stop());
 
   const url = localUrl(config.tls === undefined ? "http" : "https", { ...config.listen, port: listening.port });
