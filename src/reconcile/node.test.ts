@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DesiredReplica } from "../core/desired.ts";
+import type { GangOrder, GangTask } from "../core/gang.ts";
 import { gpuUuid, millis, profileName, replicaId } from "../core/ids.ts";
 import { type LocalReplica, type NodeAction, reconcileNode } from "./node.ts";
 
@@ -30,6 +31,10 @@ const shown = (action: NodeAction): string => {
 };
 const gpu = gpuUuid("GPU-0");
 
+const gang = (attempt: number, order: GangOrder = "prepare"): GangTask => ({
+  ...{ rank: 0, ranks: 2, fabric: "ib-a", attempt, order, members: [] },
+});
+
 test.each<{ name: string; desired: DesiredReplica[]; local: LocalReplica[]; want: string[] }>([
   { name: "what is missing is started", desired: [replica("a")], local: [], want: ["start a"] },
   { name: "a repeated plan changes nothing", desired: [replica("a")], local: [local(replica("a"))], want: [] },
@@ -45,6 +50,24 @@ test.each<{ name: string; desired: DesiredReplica[]; local: LocalReplica[]; want
     desired: [replica("a", { generation: 2 })],
     local: [local(replica("a"))],
     want: ["stop a outdated"],
+  },
+  {
+    name: "a rank of another attempt has nobody to work with",
+    desired: [replica("a", { gang: gang(2) })],
+    local: [local(replica("a", { gang: gang(1) }))],
+    want: ["stop a outdated"],
+  },
+  {
+    name: "a rank that failed waits for another attempt",
+    desired: [replica("a", { gang: gang(1, "run") })],
+    local: [local(replica("a", { gang: gang(1, "check") }), "failed")],
+    want: [],
+  },
+  {
+    name: "a rank is told what is next within its attempt",
+    desired: [replica("a", { gang: gang(1, "check") })],
+    local: [local(replica("a", { gang: gang(1) }))],
+    want: ["retune a"],
   },
   {
     name: "the routers' key changed",
