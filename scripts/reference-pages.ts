@@ -43,7 +43,7 @@ const yes = (holds: boolean): string => (holds ? "yes" : "no");
 
 const FORMS = [
   "The files are YAML 1.2. Durations: `5s`, `250ms`, `1m30s`, `2h`, `400d`. Sizes: `80GiB` (powers of 1024), `500MB` (powers of 1000).",
-  "In agent.yaml and server.yaml `${NAME}` and `${NAME:-default}` take environment variables, `$${` is a plain `${`, and a",
+  "In agent.yaml, router.yaml and server.yaml `${NAME}` and `${NAME:-default}` take environment variables, `$${` is a plain `${`, and a",
   "secret may stand as `file:/path`. A listening address without a host takes the host of the default; port 0 takes a free",
   "one. `--check` shows what is in force.",
 ].join("\n");
@@ -91,7 +91,7 @@ const METRIC_LISTS: Readonly<Record<string, readonly MetricRow[]>> = {
 
 const WHERE_METRICS_ARE = [
   "In Prometheus' text format at `/metrics`: those of the control plane and of the router in it on `listen` of server.yaml,",
-  "those of a router also on its own port, those of an agent on `metrics_listen` of agent.yaml.",
+  "those of a router alone on `metrics_listen` of router.yaml, those of an agent on `metrics_listen` of agent.yaml.",
 ].join("\n");
 
 function metrics(): string {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { agentSchema } from "./agent-schema.ts";
 import { fields } from "./fields.ts";
 import { aliasSchema, profileSchema, upstreamSchema } from "./manifest-schema.ts";
+import { routerSchema } from "./router-schema.ts";
 import { itemOf, keysOf, mapIn, peel } from "./schema-parts.ts";
 import { serverSchema } from "./server-schema.ts";
 
@@ -27,6 +28,7 @@ export function configReference(): readonly ReferenceSection[] {
   return [
     section("agent.yaml", "For `llmgw agent`, one on each node. Only `server` must be written.", agentSchema),
     section("server.yaml", "For `llmgw server`. An empty file is valid.", serverSchema),
+    section("router.yaml", "For `llmgw router`, a router alone. Only `servers` must be written.", routerSchema),
     section("kind: Profile", "A document of a manifest: a model to run.", profileSchema),
     section("kind: Alias", "A document of a manifest: a model name that stands for profiles.", aliasSchema),
     section("kind: Upstream", "A document of a manifest: an endpoint that llmgw does not run.", upstreamSchema),

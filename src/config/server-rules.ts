@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import type { Loose } from "./check.ts";
+import { collide, complete } from "./collide.ts";
 import { writeDuration } from "./duration.ts";
-import { type ListenAddress, writeListen } from "./listen.ts";
+import { writeListen } from "./listen.ts";
 import type { Violation } from "./reader.ts";
 import type { serverSchema } from "./server-schema.ts";
 
@@ -25,17 +26,6 @@ function portsAreApart({ listen, router }: Read): readonly Violation[] {
       hint: "give them two ports",
     },
   ];
-}
-
-const complete = ({ host, port }: Loose<ListenAddress> = {}): ListenAddress | undefined =>
-  host === undefined || port === undefined ? undefined : { host, port };
-
-const EVERYWHERE: readonly string[] = ["0.0.0.0", "::"];
-
-/** Port 0 is a new one each time. */
-function collide(one: ListenAddress, two: ListenAddress): boolean {
-  if (one.port !== two.port || one.port === 0) return false;
-  return one.host === two.host || EVERYWHERE.includes(one.host) || EVERYWHERE.includes(two.host);
 }
 
 function lostComesLater({ nodes }: Read): readonly Violation[] {

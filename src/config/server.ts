@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import { ok, type Result } from "../core/result.ts";
 import { inForce } from "./in-force.ts";
-import { isLoopback } from "./ip.ts";
 import type { ConfigProblem, DeepReadonly } from "./problem.ts";
 import { type ConfigSource, readConfig } from "./reader.ts";
+import { defaultAuth, type RouterAuthentication } from "./router-keys.ts";
 import { serverRules } from "./server-rules.ts";
 import { serverSchema } from "./server-schema.ts";
 
@@ -11,7 +11,7 @@ type Written = DeepReadonly<z.output<typeof serverSchema>>;
 
 /** What is in force in a control plane. `store` is undefined unless written: its default depends on the data folder. */
 export type ServerConfig = Omit<Written, "router" | "engines"> & {
-  readonly router: Omit<Written["router"], "auth"> & { readonly auth: "keys" | "none" };
+  readonly router: Omit<Written["router"], "auth"> & { readonly auth: RouterAuthentication };
   /** What nodes are to install, by the engine's name. */
   readonly engines: Readonly<Record<string, { readonly version: string; readonly source: string }>>;
 };
@@ -29,11 +29,6 @@ export function parseServerConfig(source: ConfigSource): Result<ServerConfig, re
     router: { ...router, auth: router.auth ?? defaultAuth(router.listen) },
     engines: Object.fromEntries(named),
   });
-}
-
-/** Without keys everyone who reaches the port may use the models: only this machine's own users unless it is written. */
-function defaultAuth(listen: Written["router"]["listen"]): "keys" | "none" {
-  return listen !== undefined && isLoopback(listen.host) ? "none" : "keys";
 }
 
 /** The configuration as server.yaml would spell it, defaults filled in and secrets hidden. */
