@@ -22,10 +22,14 @@ const CARELESS: ReadonlySet<string> = new Set(["text/plain", "application/x-www-
 
 type Headers = Pick<IncomingHttpHeaders, "content-type" | "origin">;
 
+const AS_JSON: ReadAs = { kind: "json" };
+
 export function readAs(type: BodyType, headers: Headers): ReadAs {
   const { "content-type": contentType = "" } = headers;
+  // What nearly all send.
+  if (type === "json" && contentType === "application/json") return AS_JSON;
   const media = (contentType.split(";")[0] ?? "").trim().toLowerCase();
-  if (type === "json") return isJson(media, headers) ? { kind: "json" } : refused(media, "application/json");
+  if (type === "json") return isJson(media, headers) ? AS_JSON : refused(media, "application/json");
   return media === FORM_TYPE ? readForm(contentType) : refused(media, FORM_TYPE);
 }
 

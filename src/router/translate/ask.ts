@@ -10,7 +10,7 @@ export interface EngineAsk {
   rewrite(head: AnswerHead): Rewrite | undefined;
 }
 
-export interface AnswerHead {
+interface AnswerHead {
   readonly status: number;
   readonly isStream: boolean;
 }
