@@ -62,7 +62,7 @@ export function explainBy(rules: readonly ExitRule[], ending: Ending): ExitExpla
 }
 
 /** "no output" when there is none. */
-export function lastLine({ log }: Pick<Ending, "log">): string {
+function lastLine({ log }: Pick<Ending, "log">): string {
   const line = log.split("\n").findLast((text) => text.trim() !== "");
   return line === undefined ? "no output" : bare(line);
 }

@@ -30,7 +30,7 @@ export function pythonDefaults({ binary, workDir }: Pick<Launch, "binary" | "wor
   };
 }
 
-export const tempFolder = (workDir: string): string => (workDir.length <= LONGEST_TEMP_FOLDER ? workDir : "/tmp");
+const tempFolder = (workDir: string): string => (workDir.length <= LONGEST_TEMP_FOLDER ? workDir : "/tmp");
 
 /**
  * Over which interface and adapters a rank talks to the others, each named whole. Left to themselves, vLLM takes the

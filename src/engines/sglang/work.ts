@@ -19,7 +19,7 @@ export const work: NonNullable<Engine["work"]> = {
 };
 
 /** Undefined for a page without these numbers; one that has no work behind it yet lists none of what was done. */
-export function readWork(page: string): WorkCount | undefined {
+function readWork(page: string): WorkCount | undefined {
   const sums = sumsOf(page);
   const requests = sumOf(sums, REQUESTS);
   return requests === undefined ? undefined : { requests, done: sumOf(sums, DONE) ?? 0 };

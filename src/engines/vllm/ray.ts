@@ -5,42 +5,49 @@ import { optionsOf } from "../options.ts";
 
 type Argv = EngineCommand["argv"];
 
-/**
- * Ray has to run before the engine and end after it, and the engine's exit is what counts. The arguments are Ray, its
- * folder, its five options, and the engine. A signal reaches the whole group, so that it is only waited for here.
- */
-const HEAD = `ray=$1 folder=$2
+/** A signal reaches the whole group, so that it is only waited for here, and what Ray wrote is removed after it. */
+const FOLDER = `ray=$1 folder=$2
 shift 2
 rm -rf "$folder"
 mkdir -m 700 "$folder" || exit
-trap : TERM INT
+await() {
+  wait "$1"
+  status=$?
+  while kill -0 "$1" 2>/dev/null; do
+    wait "$1"
+    status=$?
+  done
+}
+`;
+
+/**
+ * Ray has to run before the engine and end after it, and the engine's exit is what counts. The arguments are Ray, its
+ * folder, its five options, and the engine.
+ */
+const HEAD = `${FOLDER}trap : TERM INT
 "$ray" start --head --block --temp-dir="$folder" "$1" "$2" "$3" "$4" "$5" &
 cluster=$!
 shift 5
 until "$ray" health-check --address="$RAY_ADDRESS" >/dev/null 2>&1; do
-  kill -0 "$cluster" 2>/dev/null || { wait "$cluster"; echo "Ray did not start" >&2; exit 1; }
+  kill -0 "$cluster" 2>/dev/null || { echo "Ray did not start" >&2; rm -rf "$folder"; exit 1; }
   sleep 1
 done
 "$@" &
 engine=$!
-wait "$engine"
-status=$?
-while kill -0 "$engine" 2>/dev/null; do
-  wait "$engine"
-  status=$?
-done
+await "$engine"
 kill "$cluster" 2>/dev/null
 wait "$cluster"
 rm -rf "$folder"
 exit "$status"`;
 
 /** The head may need longer to start. Whoever started this one gives up on it in time. */
-const WORKER = `ray=$1 folder=$2
-shift 2
-rm -rf "$folder"
-mkdir -m 700 "$folder" || exit
+const WORKER = `${FOLDER}trap 'rm -rf "$folder"; exit 143' TERM INT
 until "$ray" health-check --address="$RAY_ADDRESS" >/dev/null 2>&1; do sleep 1; done
-exec "$ray" start --block --temp-dir="$folder" "$@"`;
+trap : TERM INT
+"$ray" start --block --temp-dir="$folder" "$@" &
+await "$!"
+rm -rf "$folder"
+exit "$status"`;
 
 /** Whether a replica over several nodes is started with Ray: its own arguments say so, else the node's configuration. */
 export function usesRay({ gang, args, nodeOptions }: Launch): boolean {
@@ -72,7 +79,7 @@ export function rayEnvironment(gang: GangPart, apiKey: string): Readonly<Record<
 }
 
 /** What differs from node to node: vLLM copies the head's environment to all of them, but for what this file names. */
-export const OWN_OF_EACH_NODE = ["NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_DISABLE", "GLOO_SOCKET_IFNAME"] as const;
+const OWN_OF_EACH_NODE = ["NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_DISABLE", "GLOO_SOCKET_IFNAME"] as const;
 
 export const rayFiles = (configFolder: string): readonly EngineFile[] => [
   { path: `${configFolder}/ray_non_carry_over_env_vars.json`, text: `${JSON.stringify(OWN_OF_EACH_NODE)}\n` },

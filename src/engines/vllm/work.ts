@@ -13,7 +13,7 @@ export const work: NonNullable<Engine["work"]> = {
 };
 
 /** Undefined for a page without these numbers. */
-export function readWork(page: string): WorkCount | undefined {
+function readWork(page: string): WorkCount | undefined {
   const sums = sumsOf(page);
   const requests = sumOf(sums, REQUESTS);
   const done = sumOf(sums, DONE);
