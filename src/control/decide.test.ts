@@ -42,6 +42,7 @@ function turn(before: Snapshot, gathered: Partial<Gathered> = {}): Decided {
       ...offer("llama.cpp"),
       weightsConcurrency: 4,
     },
+    demands: new Map(),
     isFirst: false,
     mint: (name) => {
       minted += 1;

@@ -22,6 +22,7 @@ import { makesRoom } from "./makes-room.ts";
 import { needsOf } from "./model-needs.ts";
 import type { ControlPolicy } from "./policy.ts";
 import { quietReport } from "./quiet-report.ts";
+import { type Demands, nextDemands, scaledCounts, scalingEvents } from "./scaling.ts";
 import { settleRollouts } from "./settle-rollouts.ts";
 
 /** Everything that was found out, at one moment. */
@@ -34,6 +35,8 @@ export interface Gathered {
   readonly nodes: ReadonlyMap<NodeId, NodeHeard>;
   readonly routers: Routers;
   readonly policy: ControlPolicy;
+  /** How many replicas profiles that follow their load were to have at the last turn. */
+  readonly demands: Demands;
   /** The policy may be another than the one that the snapshot was made under. */
   readonly isFirst: boolean;
   /** Name and key for a new replica. */
@@ -45,6 +48,7 @@ export interface Decided {
   readonly snapshot: Snapshot;
   readonly events: readonly NewEvent[];
   readonly liveness: LivenessVerdict;
+  readonly demands: Demands;
 }
 
 /** Snapshot and findings in, the next snapshot out. Nothing is done here. */
@@ -64,13 +68,16 @@ export function decide(before: Snapshot, gathered: Gathered): Decided {
     return { ...node, liveness: found, lastSeen: gathered.nodes.get(node.id)?.lastSeen ?? node.lastSeen };
   });
   const judged = { ...heard, nodes: sameList(before.nodes, nodes) };
-  const next = nextReplicas(judged, gathered);
+  const demands = nextDemands(judged, gathered);
+  const next = nextReplicas(judged, { ...gathered, demands });
   const replicas = place(judged, next.replicas, gathered);
   const placed = { ...judged, replicas: sameList(before.replicas, replicas) };
   const emptied = { ...placed, nodes: sameList(placed.nodes, withoutFinishedDrains(placed)) };
-  const settled = settleRollouts(emptied, gathered.now);
+  const settled = settleRollouts(emptied, { now: gathered.now, demands });
   const snapshot = forgetSpecs(withDesired(before, settled.snapshot, gathered));
-  return { snapshot, events: [...next.events, ...eventsBetween(before, snapshot), ...settled.events], liveness };
+  const scaling = scalingEvents(judged, gathered, demands);
+  const events = [...scaling, ...next.events, ...eventsBetween(before, snapshot), ...settled.events];
+  return { snapshot, events, liveness, demands };
 }
 
 /** Nodes that joined, and what the others now say of themselves. */
@@ -125,6 +132,7 @@ function nextReplicas(snapshot: Snapshot, gathered: Gathered): Pick<ClusterPlan,
     drainOf: new Map(specs.map(({ profile, spec }) => [profile, spec.rollout.drain])),
     emptying: new Map(nodes.flatMap(({ id, drain }) => (drain === undefined ? [] : [[id, drain.deadline]]))),
     makesRoom: makesRoom(snapshot, gathered.policy),
+    scaled: scaledCounts(snapshot, gathered.demands),
     now: gathered.now,
   });
   const { events } = plan;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
 import { facts, GiB, profile, ready, replica, offer } from "../../test/fakes/values.ts";
-import { bytes, nodeId } from "../core/ids.ts";
+import { bytes, millis, nodeId } from "../core/ids.ts";
 import { estimatesOf, explainName } from "./explain.ts";
 
 const llama = profile("llama", { context: 8192, nodeSelector: { rack: "r12" } });
@@ -22,7 +22,8 @@ const cluster = snapshot({
   replicas: [placed, pending],
 });
 
-const explained = (name: string) => explainName(cluster, name, { offer: offer("llama.cpp"), inFlight: () => 0 });
+const known = { offer: offer("llama.cpp"), inFlight: () => 0, demands: new Map(), monotonic: millis(0) };
+const explained = (name: string) => explainName(cluster, name, known);
 
 describe("explain", () => {
   test("a profile: every rule of every node, and the parts of the estimate with where they are known from", () => {

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import type { NodeId } from "../core/ids.ts";
+import type { Millis, NodeId } from "../core/ids.ts";
 import type { MemoryEstimate } from "../core/memory-estimate.ts";
 import type { Profile } from "../core/profile.ts";
 import { type Replica, REPLICA_TRAITS, sharesOf } from "../core/replica-state.ts";
@@ -17,6 +17,8 @@ import { toText } from "../wire/scalar.ts";
 import { specKey } from "./changes.ts";
 import { specsByKey } from "./decide.ts";
 import { needsOf } from "./model-needs.ts";
+import { rangeToWire } from "./range-in-words.ts";
+import { type Demands, wantedOf } from "./scaling.ts";
 
 /** What is asked about: a profile, whose next replica is meant, or one replica as it was made. */
 interface Subject {
@@ -24,17 +26,26 @@ interface Subject {
   readonly replica: Replica | undefined;
 }
 
+/** What is known beside the snapshot. */
+interface Known {
+  readonly offer: EngineOffer;
+  readonly inFlight: (id: Replica["id"]) => number;
+  readonly demands: Demands;
+  readonly monotonic: Millis;
+}
+
 /** Undefined: nothing has that name. */
 export function explainName(
   snapshot: Snapshot,
   name: string,
-  { offer, inFlight }: { readonly offer: EngineOffer; readonly inFlight: (id: Replica["id"]) => number },
+  { offer, inFlight, demands, monotonic }: Known,
 ): ExplainResponse | undefined {
   const subject = subjectOf(snapshot, name);
   if (subject === undefined) return undefined;
   const { spec, replica } = subject;
   const ask = askOf(spec, needsOf(snapshot)(spec), offer);
   const { needs } = ask;
+  const range = rangeToWire(spec, demands, monotonic);
   const answers = explain(ask, nodeViews(snapshot.nodes, snapshot.replicas), DEFAULT_POLICY);
   return create(ExplainResponseSchema, {
     profile: spec.name,
@@ -48,6 +59,7 @@ export function explainName(
     onGpus: needs.onGpus.map(estimateToWire),
     kvPerToken: needs.kvPerToken,
     nodes: answers.map((answer) => nodeToWire(answer, homesOf(replica))),
+    ...(range === undefined ? {} : { range, wanted: wantedOf(spec, demands) }),
   });
 }
 

@@ -5,6 +5,7 @@ import { givenBack } from "../scheduler/give-back.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
 import { decide, type Gathered } from "./decide.ts";
 import { replicasOn } from "./drain-node.ts";
+import type { Demands } from "./scaling.ts";
 
 /** What would follow from a snapshot if every engine started and ended as it should. */
 export interface Forecast {
@@ -16,6 +17,8 @@ export interface Forecast {
   readonly leastReady: ReadonlyMap<ProfileName, number>;
   /** Told on the way. */
   readonly events: readonly NewEvent[];
+  /** How many replicas the profiles are to have that follow their load. */
+  readonly demands: Demands;
 }
 
 /** Steps that are tried. More would follow only for a profile of hundreds of replicas, changed one after another. */
@@ -28,10 +31,12 @@ export function forecast(start: Snapshot, gathered: Gathered): Forecast {
   const events: NewEvent[] = [];
   const known = new Set(start.replicas.map(({ id }) => id));
   let leastReady = readyCounts(start.replicas);
+  let { demands } = gathered;
   let snapshot = start;
   const mint = counting();
   for (let turn = 0; turn < MOST_TURNS; turn++) {
-    const decided = decide(snapshot, { ...silenced(snapshot, gathered), mint });
+    const decided = decide(snapshot, { ...silenced(snapshot, gathered), mint, demands });
+    ({ demands } = decided);
     events.push(...decided.events);
     for (const replica of decided.snapshot.replicas) {
       if (!known.has(replica.id) && made.get(replica.id)?.placement === undefined) {
@@ -47,7 +52,7 @@ export function forecast(start: Snapshot, gathered: Gathered): Forecast {
   for (const { id } of ended.values()) made.delete(id);
   const left = new Set(snapshot.replicas.map(({ id }) => id));
   const lasting = [...made.values()].filter(({ id }) => left.has(id));
-  return { made: lasting, ended: [...ended.values()].filter(({ id }) => known.has(id)), leastReady, events };
+  return { made: lasting, ended: [...ended.values()].filter(({ id }) => known.has(id)), leastReady, events, demands };
 }
 
 const ENDING: readonly ReplicaKind[] = ["draining", "stopping"];

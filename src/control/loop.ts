@@ -13,6 +13,7 @@ import { decide, type Decided, type Gathered, specsByKey } from "./decide.ts";
 import type { Change } from "./manifest-change.ts";
 import type { ControlPolicy } from "./policy.ts";
 import { goneSince, modelRoutes, nextTable } from "./routes.ts";
+import type { Demands } from "./scaling.ts";
 import type { Agents } from "./sessions/agents.ts";
 import type { Routers } from "./sessions/routers.ts";
 
@@ -53,6 +54,7 @@ export class ControlLoop {
   #goneSince: ReadonlyMap<ReplicaId, number> = new Map();
   #commands: Command[] = [];
   #events: NewEvent[] = [];
+  #demands: Demands = new Map();
   #isFirst = true;
   #policy: ControlPolicy;
   #awakeSince: Millis;
@@ -102,6 +104,11 @@ export class ControlLoop {
     return this.#liveness;
   }
 
+  /** How many replicas the profiles are to have that follow their load. */
+  get demands(): Demands {
+    return this.#demands;
+  }
+
   get policy(): ControlPolicy {
     return this.#policy;
   }
@@ -121,9 +128,9 @@ export class ControlLoop {
     if (this.#turn === undefined) this.#schedule(GATHER_FOR);
   }
 
-  /** A turn is only worth it when somebody waits for routers to let go. */
+  /** A turn is only worth it when somebody waits for routers to let go, or follows what they have. */
   wakeForRouters(): void {
-    if (this.#snapshot.replicas.some(({ state }) => state.kind === "draining")) this.wake();
+    if (this.#demands.size > 0 || this.#snapshot.replicas.some(({ state }) => state.kind === "draining")) this.wake();
   }
 
   /** Notes an event with the next commit. */
@@ -225,6 +232,7 @@ export class ControlLoop {
       awakeSince: this.#awakeSince,
       nodes: agents.gather(),
       routers: { reports: routers.reports(), goneSince: this.#goneSince, settled },
+      demands: this.#demands,
       policy: this.#policy,
       isFirst: this.#isFirst,
       mint,
@@ -238,8 +246,9 @@ export class ControlLoop {
     return decide(snapshot, this.gather());
   }
 
-  #adopt({ snapshot, liveness, events }: Decided): void {
+  #adopt({ snapshot, liveness, events, demands }: Decided): void {
     this.#isFirst = false;
+    this.#demands = demands;
     this.#snapshot = snapshot;
     this.#liveness = liveness;
     for (const { subject, reason, message } of events) this.#options.logger.info({ subject, reason }, message);
@@ -250,7 +259,7 @@ export class ControlLoop {
     for (const node of this.#snapshot.nodes) {
       agents.publish(node.id, node.desiredRevision, () => this.#desiredState(node));
     }
-    this.#table = nextTable(this.#table, modelRoutes(this.#snapshot));
+    this.#table = nextTable(this.#table, modelRoutes(this.#snapshot, this.#demands));
     this.#goneSince = goneSince(this.#goneSince, this.#snapshot.replicas, this.#table);
     routers.publish(this.#table);
     routers.publishKeys(this.#snapshot.keys);

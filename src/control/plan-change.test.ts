@@ -28,6 +28,7 @@ const gatheredOf = ({ nodes }: Snapshot): Gathered => ({
     ...offer("llama.cpp"),
     weightsConcurrency: 4,
   },
+  demands: new Map(),
   isFirst: false,
   mint: () => ({ id: replicaId("never"), apiKey: "" }),
 });

@@ -1,7 +1,7 @@
 import type { NodeId } from "../core/ids.ts";
 import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
-import { baseCount, specHash } from "../core/profile.ts";
+import { specHash } from "../core/profile.ts";
 import { nodesOf, type Replica, sharesOf } from "../core/replica-state.ts";
 import { ok, type Result } from "../core/result.ts";
 import { profileManifest } from "../config/profile.ts";
@@ -11,6 +11,7 @@ import { type Forecast, forecast } from "./forecast.ts";
 import { applyInformed } from "./informed-apply.ts";
 import type { AppliedProfile } from "./manifest-change.ts";
 import { needsOf } from "./model-needs.ts";
+import { wantedOf } from "./scaling.ts";
 
 interface FieldChange {
   readonly path: string;
@@ -63,7 +64,7 @@ export function planProfiles(
   );
 }
 
-const NOTHING: Forecast = { made: [], ended: [], leastReady: new Map(), events: [] };
+const NOTHING: Forecast = { made: [], ended: [], leastReady: new Map(), events: [], demands: new Map() };
 
 interface Seen {
   readonly before: Snapshot;
@@ -87,7 +88,8 @@ function planned(applied: AppliedProfile, profile: Profile, all: Seen): PlannedP
   const replaced = ended.filter((replica) => replica.specHash !== hash).length;
   const restarted = Math.min(replaced, places.filter(({ node }) => node !== "").length);
   const leastReady = seen.leastReady.get(profile.name) ?? 0;
-  const standing = { profile, ready, leastReady, restarted, removed: ended.length - restarted };
+  const count = wantedOf(profile, seen.demands);
+  const standing = { count, ready, leastReady, restarted, removed: ended.length - restarted };
   return { ...applied, fields, places, ...standing, sentences: sentencesOf(standing, places) };
 }
 
@@ -119,7 +121,8 @@ function whyNot(state: Replica["state"]): string {
 }
 
 interface Standing {
-  readonly profile: Profile;
+  /** How many replicas it is to have. */
+  readonly count: number;
   readonly ready: number;
   readonly leastReady: number;
   readonly restarted: number;
@@ -127,8 +130,7 @@ interface Standing {
 }
 
 function sentencesOf(standing: Standing, places: readonly PlannedPlace[]): readonly string[] {
-  const { profile, ready, leastReady, restarted, removed } = standing;
-  const count = baseCount(profile.replicas);
+  const { count, ready, leastReady, restarted, removed } = standing;
   const homeless = places.filter(({ node }) => node === "").length;
   const kept = Math.min(ready, count);
   const way =

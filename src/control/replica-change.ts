@@ -23,7 +23,12 @@ export function scaleProfile(
   if (!found.ok) return found;
   const { profile } = found.value;
   if (profile.replicas.kind === "range") {
-    return refused(`${name} has replicas in a range and follows its load: apply it with a number first`);
+    const { min, max } = profile.replicas;
+    const n = String(count);
+    return refused(
+      `${name} follows its load, between ${String(min)} and ${String(max)} replicas. To have ${n} whatever the load, ` +
+        `apply it with replicas: ${n}; to have at least ${n}, with ${n} as replicas.min`,
+    );
   }
   const wanted: Profile = { ...profile, replicas: { kind: "fixed", count } };
   const was = baseCount(profile.replicas);

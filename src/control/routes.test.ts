@@ -10,7 +10,7 @@ import { snapshot, stored, storedNode } from "../../test/fakes/snapshots.ts";
 const smol = profile("smol", { serves: ["smol", "default"] });
 
 const routes = (replicas: readonly Replica[], more: Partial<Snapshot> = {}) =>
-  modelRoutes(snapshot({ profiles: [stored(smol)], replicas, nodes: [storedNode("n1")], ...more }));
+  modelRoutes(snapshot({ profiles: [stored(smol)], replicas, nodes: [storedNode("n1")], ...more }), new Map());
 
 test("every name leads to the ready replicas, with their keys; names are sorted", () => {
   const models = routes([replica("a", smol, ready), replica("b", smol, { kind: "starting", note: "" })]);

@@ -1,10 +1,12 @@
 import { canonicalJson } from "../core/fingerprint.ts";
 import type { ReplicaId } from "../core/ids.ts";
-import type { Replica, ReplicaState } from "../core/replica-state.ts";
+import { type Replica, REPLICA_TRAITS, type ReplicaState } from "../core/replica-state.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
 import { engineOf } from "../engines/list.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
 import { replicaReason } from "../wire/replica-reason.ts";
+import type { Demand } from "../reconcile/scale.ts";
+import type { Demands } from "./scaling.ts";
 
 /** The nearer to serving, the later in this list: what is said of a model is said of its most hopeful replica. */
 const HOPE: readonly ReplicaState["kind"][] = [
@@ -25,10 +27,13 @@ const HOPE: readonly ReplicaState["kind"][] = [
  * so that a client is told to wait and not that it is unknown. Replicas of an unreachable node stay too: their engines may
  * well answer, and routers find out.
  */
-export function modelRoutes({ profiles, replicas, nodes }: Snapshot): readonly ModelRoute[] {
+export function modelRoutes({ profiles, replicas, nodes }: Snapshot, demands: Demands): readonly ModelRoute[] {
   const byProfile = Map.groupBy(replicas, ({ profile }) => profile);
   return profiles
-    .flatMap((stored) => routesOf(stored, byProfile.get(stored.profile.name) ?? [], nodes.length))
+    .flatMap((stored) => {
+      const own = byProfile.get(stored.profile.name) ?? [];
+      return routesOf(stored, { replicas: own, nodes: nodes.length, demand: demands.get(stored.profile.name) });
+    })
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -48,16 +53,34 @@ export function goneSince(
   return new Map(draining.map(({ id }) => [id, before.get(id) ?? table.revision]));
 }
 
-function routesOf({ profile, createdAt }: StoredProfile, replicas: readonly Replica[], nodes: number): ModelRoute[] {
-  const ready = replicas.flatMap(readyRoute);
-  const waiting = ready.length > 0 ? NOT_WAITING : waitingFor(replicas, nodes);
+interface Standing {
+  /** The profile's. */
+  readonly replicas: readonly Replica[];
+  /** So many have joined. */
+  readonly nodes: number;
+  /** Of a profile that follows its load. */
+  readonly demand: Demand | undefined;
+}
+
+function routesOf({ profile, createdAt }: StoredProfile, standing: Standing): ModelRoute[] {
+  const ready = standing.replicas.flatMap(readyRoute);
+  const waiting = ready.length > 0 ? NOT_WAITING : waitingFor(standing);
+  const holds = ready.length === 0 && isHolding(standing);
   return profile.serves.map((name) => ({
     name,
     profile: profile.name,
     replicas: ready,
     created: Math.floor(createdAt / 1000),
     ...waiting,
+    ...(holds ? { holds } : {}),
   }));
+}
+
+/** Whether a request has something to wait for. What its node has given up on is told at once. */
+function isHolding({ replicas, nodes, demand }: Standing): boolean {
+  if (demand === undefined || nodes === 0) return false;
+  const counting = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].counts);
+  return counting.length === 0 || counting.some(({ state }) => state.kind !== "failed");
 }
 
 function readyRoute({ id, apiKey, state }: Replica): readonly ReplicaRoute[] {
@@ -70,10 +93,13 @@ function readyRoute({ id, apiKey, state }: Replica): readonly ReplicaRoute[] {
 
 const NOT_WAITING = { waitingFor: "", waitSeconds: 0 } as const;
 
-function waitingFor(replicas: readonly Replica[], nodes: number): Pick<ModelRoute, "waitingFor" | "waitSeconds"> {
+function waitingFor({ replicas, nodes, demand }: Standing): Pick<ModelRoute, "waitingFor" | "waitSeconds"> {
   if (nodes === 0) return { waitingFor: "no node has joined yet", waitSeconds: 0 };
   const hope = (replica: Replica): number => HOPE.indexOf(replica.state.kind);
   const [best] = replicas.toSorted((a, b) => hope(b) - hope(a) || (a.id < b.id ? -1 : 1));
+  if (demand !== undefined && !replicas.some(({ state }) => REPLICA_TRAITS[state.kind].counts)) {
+    return { waitingFor: "it is scaled to 0, and a request starts a replica", waitSeconds: 0 };
+  }
   if (best === undefined) return { waitingFor: "the profile asks for no replicas", waitSeconds: 0 };
   // An engine's own words may hold its key.
   const reason = replicaReason(best.state, 0).replaceAll(best.apiKey, "[its key]");

@@ -11,6 +11,7 @@ import { applyProfiles } from "./manifest-change.ts";
 import { settleRollouts } from "./settle-rollouts.ts";
 
 const now = millis(1_000_000);
+const at = { now, demands: new Map() };
 const form = (arg: string): Profile => profile("p", { args: [arg] });
 const failed: ReplicaState = { kind: "failed", reason: "it\nsaid no", lastLines: [] };
 
@@ -28,7 +29,7 @@ const withReplica = (before: Snapshot, of: Profile, state: ReplicaState): Snapsh
 const outcomes = ({ profiles }: Snapshot): readonly string[] =>
   profiles.flatMap(({ revisions }) => revisions.map((one) => `${String(one.number)} ${one.origin} ${one.outcome}`));
 
-const first = settleRollouts(withReplica(snapshot({ profiles: [stored(form("a"))] }), form("a"), ready), now).snapshot;
+const first = settleRollouts(withReplica(snapshot({ profiles: [stored(form("a"))] }), form("a"), ready), at).snapshot;
 
 test("a first form that is ready is noted without a word", () => {
   expect(outcomes(first)).toEqual(["1 apply ready"]);
@@ -36,7 +37,7 @@ test("a first form that is ready is noted without a word", () => {
 
 test("a form that fails is taken back to the last that was ready, with the reason", () => {
   const bad = withReplica(applied(first, form("b")), form("b"), failed);
-  const { snapshot: after, events } = settleRollouts(bad, now);
+  const { snapshot: after, events } = settleRollouts(bad, at);
   expect(outcomes(after)).toEqual(["1 apply ready", "2 apply failed", "3 rollback underway"]);
   expect(after.profiles[0]?.profile).toEqual(form("a"));
   expect(events).toMatchObject([
@@ -50,14 +51,14 @@ test("a form that fails is taken back to the last that was ready, with the reaso
 });
 
 test("a return that fails, too, is left as it is", () => {
-  const back = settleRollouts(withReplica(applied(first, form("b")), form("b"), failed), now).snapshot;
+  const back = settleRollouts(withReplica(applied(first, form("b")), form("b"), failed), at).snapshot;
   const again = withReplica(back, form("a"), failed);
-  expect(settleRollouts(again, now)).toEqual({ snapshot: again, events: [] });
+  expect(settleRollouts(again, at)).toEqual({ snapshot: again, events: [] });
 });
 
 test("without any form that was ready there is nothing to return to", () => {
   const never = withReplica(applied(snapshot({ profiles: [stored(form("a"))] }), form("b")), form("b"), failed);
-  expect(settleRollouts(never, now)).toEqual({ snapshot: never, events: [] });
+  expect(settleRollouts(never, at)).toEqual({ snapshot: never, events: [] });
   expect(outcomes(never)).toEqual(["1 apply replaced", "2 apply underway"]);
 });
 
@@ -70,7 +71,7 @@ test("another count begins no revision", () => {
 /** One turn, with the profile's only replica ready or failed. */
 function turnOf(state: Snapshot, works: (of: Profile) => boolean): Snapshot {
   const present = state.profiles[0]?.profile ?? form("a");
-  return settleRollouts(withReplica(state, present, works(present) ? ready : failed), now).snapshot;
+  return settleRollouts(withReplica(state, present, works(present) ? ready : failed), at).snapshot;
 }
 
 function checkRevisions({ profiles }: Snapshot): void {

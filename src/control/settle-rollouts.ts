@@ -1,10 +1,11 @@
 import type { NewEvent } from "../core/event.ts";
 import type { Millis } from "../core/ids.ts";
-import { specHash } from "../core/profile.ts";
+import { type Profile, specHash } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
 import type { Revision } from "../core/revision.ts";
 import { judgeRollout } from "../reconcile/judge-rollout.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
+import { type Demands, toBeProven } from "./scaling.ts";
 import { putProfiles } from "./manifest-change.ts";
 
 interface Settled {
@@ -16,25 +17,35 @@ interface Settled {
  * Notes which changes are complete, and takes back those that do not become ready. What is taken back to was ready once; a
  * return is never taken back itself, so that two forms that both fail do not chase each other.
  */
-export function settleRollouts(before: Snapshot, now: Millis): Settled {
+export function settleRollouts(
+  before: Snapshot,
+  { now, demands }: { readonly now: Millis; readonly demands: Demands },
+): Settled {
   const underway = before.profiles.filter(({ revisions }) => revisions.at(-1)?.outcome === "underway");
   if (underway.length === 0) return { snapshot: before, events: [] };
   const byProfile = Map.groupBy(before.replicas, ({ profile }) => profile);
   return underway.reduce<Settled>(
-    (settled, stored) => settleOne(settled, { stored, replicas: byProfile.get(stored.profile.name) ?? [], now }),
+    (settled, stored) => {
+      const { name } = stored.profile;
+      const judged = toBeProven(stored.profile, demands);
+      if (judged === undefined) return settled;
+      return settleOne(settled, { stored, judged, replicas: byProfile.get(name) ?? [], now });
+    },
     { snapshot: before, events: [] },
   );
 }
 
 interface Underway {
   readonly stored: StoredProfile;
+  /** With as many replicas as must be ready. */
+  readonly judged: Profile;
   readonly replicas: readonly Replica[];
   readonly now: Millis;
 }
 
-function settleOne(settled: Settled, { stored, replicas, now }: Underway): Settled {
+function settleOne(settled: Settled, { stored, judged, replicas, now }: Underway): Settled {
   const last = stored.revisions.at(-1);
-  const verdict = judgeRollout(stored.profile, replicas, now);
+  const verdict = judgeRollout(judged, replicas, now);
   if (last === undefined || verdict.kind === "underway") return settled;
   if (verdict.kind === "complete") {
     return {

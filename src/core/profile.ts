@@ -57,5 +57,9 @@ export function specHash(profile: Profile): string {
   return fingerprint({ serves, model, engine, resources, parallel, context, adapters, args, env });
 }
 
+/** The same profile with a number of replicas that was found out from its load; undefined: as it is. */
+export const withCount = (profile: Profile, count: number | undefined): Profile =>
+  count === undefined ? profile : { ...profile, replicas: { kind: "fixed", count } };
+
 /** How many replicas the profile asks for when nothing is known about its load. */
 export const baseCount = (count: ReplicaCount): number => (count.kind === "fixed" ? count.count : count.min);

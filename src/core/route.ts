@@ -23,6 +23,8 @@ export interface ModelRoute {
   /** Without a ready replica: what is being waited for, and an estimate in seconds (0 unknown). */
   readonly waitingFor: string;
   readonly waitSeconds: number;
+  /** Without a ready replica a request is held until there is one: replicas come with the load. Left out: it is refused. */
+  readonly holds?: boolean;
 }
 
 export interface RouteTable {

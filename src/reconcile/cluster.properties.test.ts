@@ -71,7 +71,7 @@ function controlPlaneTurn(world: World): void {
     replicas: world.replicas,
     nodes: reports(world),
     routers: {
-      reports: [{ router: "r", tableRevision: world.table.revision, inFlight: new Map() }],
+      reports: [{ router: "r", tableRevision: world.table.revision, inFlight: new Map(), waiting: new Map() }],
       goneSince: world.goneSince,
       settled: true,
     },
@@ -83,6 +83,7 @@ function controlPlaneTurn(world: World): void {
         placement === undefined || world.emptying.has(placement.node) ? [] : [id],
       ),
     ),
+    scaled: new Map(),
     now: millis(world.now),
   });
   const created = plan.create.flatMap(({ profile: name, specHash: hash, count }) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { profile, ready, replica } from "../../test/fakes/values.ts";
-import { millis, nodeId, type ReplicaId, replicaId } from "../core/ids.ts";
+import { millis, nodeId, type ProfileName, type ReplicaId, replicaId } from "../core/ids.ts";
 import type { ObservedReplica, ObservedReplicaState } from "../core/observed.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica, ReplicaState } from "../core/replica-state.ts";
@@ -46,6 +46,7 @@ function plan(view: Partial<ClusterView> & { n1?: NodeReport }): ClusterPlan {
     drainOf: new Map(),
     emptying: new Map(),
     makesRoom: new Set(),
+    scaled: new Map(),
     now,
     ...rest,
   });
@@ -221,6 +222,7 @@ describe("draining ends", () => {
     router: "r1",
     tableRevision,
     inFlight: new Map<ReplicaId, number>([[replicaId("a"), inFlight]]),
+    waiting: new Map<ProfileName, number>(),
   });
   const silent = report([], { observed: undefined });
   test.each([

@@ -1,7 +1,7 @@
 import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import { type Millis, millis, type NodeId, type ProfileName, type ReplicaId } from "../core/ids.ts";
-import { baseCount, type Profile, specHash } from "../core/profile.ts";
+import { baseCount, type Profile, specHash, withCount } from "../core/profile.ts";
 import { type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
 import { afterDraining, drainedState, type Routers } from "./drain.ts";
 import { followedState, type NodeReports, reportedState, type Sighting, sightingOf } from "./follow.ts";
@@ -21,7 +21,14 @@ export interface ClusterView {
   readonly emptying: ReadonlyMap<NodeId, Millis>;
   /** Where a new replica that fits nowhere now would have a place once this one was gone. */
   readonly makesRoom: ReadonlySet<ReplicaId>;
+  /** How many replicas the profiles have that follow their load, and why, by their names. */
+  readonly scaled: ReadonlyMap<ProfileName, Scaled>;
   readonly now: Millis;
+}
+
+interface Scaled {
+  readonly wanted: number;
+  readonly why: string;
 }
 
 export interface ClusterPlan {
@@ -48,11 +55,14 @@ export function reconcileCluster(view: ClusterView): ClusterPlan {
   const create: ClusterPlan["create"][number][] = [];
   const replicas: Replica[] = [];
   const events = heard.flatMap((one) => one.events);
-  for (const profile of view.profiles) {
+  for (const asApplied of view.profiles) {
+    const scaled = view.scaled.get(asApplied.name);
+    const profile = withCount(asApplied, scaled?.wanted);
     const own = revive(profile, byProfile.get(profile.name) ?? [], view);
     byProfile.delete(profile.name);
     const outgoing = (replica: Replica): Outgoing | undefined => outgoingOf(replica, view);
-    const step = rolloutStep({ profile, replicas: own, outgoing, makesRoom: view.makesRoom });
+    const surplus = scaled?.why;
+    const step = rolloutStep({ profile, replicas: own, outgoing, makesRoom: view.makesRoom, surplus });
     if (step.swap !== undefined) events.push(swapEvent(profile.name, step.swap));
     if (step.create > 0) create.push({ profile: profile.name, specHash: specHash(profile), count: step.create });
     const why = new Map(step.drain.map((drain) => [drain.replica.id, drain.why]));

@@ -1,4 +1,4 @@
-import { type Millis, plus, type ReplicaId } from "../core/ids.ts";
+import { type Millis, plus, type ProfileName, type ReplicaId } from "../core/ids.ts";
 import { type Replica, REPLICA_TRAITS, type ReplicaState } from "../core/replica-state.ts";
 
 /** What a connected router last said. */
@@ -8,6 +8,8 @@ export interface RouterReport {
   readonly tableRevision: number;
   /** Requests in flight; absent is none. */
   readonly inFlight: ReadonlyMap<ReplicaId, number>;
+  /** Requests that wait for a replica; absent is none. */
+  readonly waiting: ReadonlyMap<ProfileName, number>;
 }
 
 export interface Routers {

@@ -70,7 +70,7 @@ function planTurn(world: World): void {
   const plan = reconcileCluster({
     ...{ profiles: world.profiles, replicas: world.replicas, nodes: new Map(reports) },
     routers: { reports: [], goneSince: new Map(world.replicas.map(({ id }) => [id, 0])), settled: true },
-    ...{ drainOf: new Map(), emptying: new Map(), makesRoom: new Set(), now: millis(world.now) },
+    ...{ drainOf: new Map(), emptying: new Map(), makesRoom: new Set(), scaled: new Map(), now: millis(world.now) },
   });
   const created = plan.create.flatMap(({ count }) => Array.from({ length: count }, () => newReplica(world)));
   world.replicas = [...plan.replicas, ...created].reduce<readonly Replica[]>(

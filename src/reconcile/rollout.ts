@@ -17,6 +17,8 @@ export interface RolloutView {
   readonly outgoing: (replica: Replica) => Outgoing | undefined;
   /** Where a new replica that fits nowhere now would have a place once this one was gone. */
   readonly makesRoom: ReadonlySet<ReplicaId>;
+  /** Why there are no more than `profile.replicas`. Undefined: the profile says so itself. */
+  readonly surplus?: string | undefined;
 }
 
 /** What a profile's replicas need next. */
@@ -68,7 +70,7 @@ export function rolloutStep(view: RolloutView): RolloutStep {
     drain: [
       ...[...atOnce, ...inTurn].map(({ replica, why }) => ({ replica, why })),
       ...readyOld.filter(({ replica }) => replica === swap?.replica).map(({ replica, why }) => ({ replica, why })),
-      ...surplus.map((replica) => ({ replica, why: `the profile asks for ${String(count)} now` })),
+      ...surplus.map((replica) => ({ replica, why: view.surplus ?? `the profile asks for ${String(count)} now` })),
     ],
     swap,
   };

@@ -29,6 +29,7 @@ function modelToWire(model: ModelRoute): WireModelRoute {
     created: toUint32(model.created),
     waitingFor: toText(model.waitingFor),
     waitSeconds: toUint32(model.waitSeconds),
+    holds: model.holds ?? false,
   });
 }
 
@@ -40,6 +41,7 @@ function modelFromWire(message: WireModelRoute): ModelRoute {
     created: message.created,
     waitingFor: message.waitingFor,
     waitSeconds: message.waitSeconds,
+    ...(message.holds ? { holds: true } : {}),
   };
 }
 

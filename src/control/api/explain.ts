@@ -4,11 +4,12 @@ import type { ExplainRequest, ExplainResponse } from "../../wire/gen/llmgw/v1/ad
 import type { ControlPlane } from "../control-plane.ts";
 import { explainName } from "../explain.ts";
 
-export function explainPlace({ loop, routers }: ControlPlane, { name }: ExplainRequest): ExplainResponse {
+export function explainPlace({ loop, routers, clock }: ControlPlane, { name }: ExplainRequest): ExplainResponse {
   const { snapshot } = loop;
   const inFlight = routers.inFlight.bind(routers);
-  const answer = explainName(snapshot, name, { offer: loop.policy, inFlight });
+  const known = { offer: loop.policy, inFlight, demands: loop.demands, monotonic: clock.monotonic() };
+  const answer = explainName(snapshot, name, known);
   if (answer !== undefined) return answer;
-  const known = [...snapshot.profiles.map(({ profile }) => profile.name), ...snapshot.replicas.map(({ id }) => id)];
-  throw new ConnectError(`There is no profile or replica "${name}".${didYouMean(name, known)}`, Code.NotFound);
+  const names = [...snapshot.profiles.map(({ profile }) => profile.name), ...snapshot.replicas.map(({ id }) => id)];
+  throw new ConnectError(`There is no profile or replica "${name}".${didYouMean(name, names)}`, Code.NotFound);
 }

@@ -7,8 +7,9 @@ import { type GetStatusResponse, GetStatusResponseSchema } from "../../wire/gen/
 import { toText, toTimestamp } from "../../wire/scalar.ts";
 import { attention } from "../attention.ts";
 import type { ControlPlane } from "../control-plane.ts";
+import { scalingSentences } from "../range-in-words.ts";
 
-export function getStatus({ loop, routers, startedAt, routerUrl }: ControlPlane): GetStatusResponse {
+export function getStatus({ loop, routers, startedAt, routerUrl, clock }: ControlPlane): GetStatusResponse {
   const { snapshot, liveness } = loop;
   const { nodes, replicas, profiles, serverId } = snapshot;
   return create(GetStatusResponseSchema, {
@@ -23,6 +24,7 @@ export function getStatus({ loop, routers, startedAt, routerUrl }: ControlPlane)
     profiles: profiles.length,
     requestsInFlight: replicas.reduce((sum, { id }) => sum + routers.inFlight(id), 0),
     routerUrl: routerUrl(),
+    scaling: [...scalingSentences(snapshot, loop.demands, clock.monotonic())],
   });
 }
 

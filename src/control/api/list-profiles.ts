@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { baseCount, specHash } from "../../core/profile.ts";
+import type { Millis } from "../../core/ids.ts";
+import { specHash } from "../../core/profile.ts";
 import type { Replica } from "../../core/replica-state.ts";
 import type { StoredProfile } from "../../store/store.ts";
 import {
@@ -12,26 +13,41 @@ import {
 import { toTimestamp } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { hiddenManifest } from "../hide-secrets.ts";
+import { rangeToWire } from "../range-in-words.ts";
+import { type Demands, wantedOf } from "../scaling.ts";
 
-export function listProfiles({ loop }: ControlPlane, { name }: ListProfilesRequest): ListProfilesResponse {
+export function listProfiles({ loop, clock }: ControlPlane, { name }: ListProfilesRequest): ListProfilesResponse {
   const { profiles, replicas } = loop.snapshot;
+  const standing = { replicas, demands: loop.demands, monotonic: clock.monotonic() };
   return create(ListProfilesResponseSchema, {
     profiles: profiles
       .filter(({ profile }) => name === "" || profile.name === name)
-      .map((stored) => toWire(stored, replicas)),
+      .map((stored) => toWire(stored, standing)),
   });
 }
 
-const toWire = ({ profile, manifest, createdAt, updatedAt }: StoredProfile, replicas: readonly Replica[]): Profile =>
-  create(ProfileSchema, {
+interface Standing {
+  readonly replicas: readonly Replica[];
+  readonly demands: Demands;
+  readonly monotonic: Millis;
+}
+
+function toWire(
+  { profile, manifest, createdAt, updatedAt }: StoredProfile,
+  { replicas, demands, monotonic }: Standing,
+): Profile {
+  const range = rangeToWire(profile, demands, monotonic);
+  return create(ProfileSchema, {
     name: profile.name,
     serves: [...profile.serves],
     source: profile.model.source,
     engine: profile.engine,
-    replicas: baseCount(profile.replicas),
+    replicas: wantedOf(profile, demands),
     ready: replicas.filter((replica) => replica.profile === profile.name && replica.state.kind === "ready").length,
     specHash: specHash(profile),
     createdAt: toTimestamp(createdAt),
     updatedAt: toTimestamp(updatedAt),
     manifest: hiddenManifest(manifest),
+    ...(range === undefined ? {} : { range }),
   });
+}

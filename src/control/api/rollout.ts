@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Millis } from "../../core/ids.ts";
-import { baseCount, specHash } from "../../core/profile.ts";
+import { specHash } from "../../core/profile.ts";
 import { type Replica, REPLICA_TRAITS } from "../../core/replica-state.ts";
 import { judgeRollout, type RolloutVerdict } from "../../reconcile/judge-rollout.ts";
 import type { StoredProfile } from "../../store/store.ts";
@@ -15,6 +15,7 @@ import {
 import { toText, toTimestamp } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { hiddenManifest } from "../hide-secrets.ts";
+import { type Demands, toBeProven, wantedOf } from "../scaling.ts";
 import { undoRollout } from "../replica-change.ts";
 import { refusalError, unknownName } from "./refusal.ts";
 
@@ -28,23 +29,27 @@ export function getRollout({ loop, clock }: ControlPlane, { profile: name }: Get
       profiles.map(({ profile }) => profile.name),
     );
   }
-  return rolloutOf(
-    stored,
-    replicas.filter(({ profile }) => profile === name),
-    clock.now(),
-  );
+  const own = replicas.filter(({ profile }) => profile === name);
+  return rolloutOf(stored, own, { now: clock.now(), demands: loop.demands });
 }
 
-function rolloutOf({ profile, revisions }: StoredProfile, replicas: readonly Replica[], now: Millis) {
+function rolloutOf(
+  { profile, revisions }: StoredProfile,
+  replicas: readonly Replica[],
+  { now, demands }: { readonly now: Millis; readonly demands: Demands },
+) {
   const hash = specHash(profile);
   const counting = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].counts);
   const isUpdated = (replica: Replica): boolean => replica.specHash === hash && replica.replace === undefined;
   const updated = counting.filter(isUpdated);
   const ready = updated.filter(({ state }) => state.kind === "ready").length;
   const old = counting.length - updated.length;
-  const wanted = baseCount(profile.replicas);
-  const judged = judgeRollout(profile, replicas, now);
-  const verdict: RolloutVerdict = judged.kind === "complete" && old > 0 ? { kind: "underway" } : judged;
+  const wanted = wantedOf(profile, demands);
+  const proven = toBeProven(profile, demands);
+  const judged: RolloutVerdict = proven === undefined ? { kind: "underway" } : judgeRollout(proven, replicas, now);
+  const isProven = proven === undefined && revisions.at(-1)?.outcome === "ready";
+  const complete = isProven || judged.kind === "complete";
+  const verdict: RolloutVerdict = complete ? { kind: old > 0 ? "underway" : "complete" } : judged;
   return create(GetRolloutResponseSchema, {
     profile: profile.name,
     state: verdict.kind,

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { KeySet } from "../../core/client-key.ts";
 import { messageOf } from "../../core/errors.ts";
-import { type Millis, type ReplicaId, replicaId } from "../../core/ids.ts";
+import { type Millis, type ProfileName, profileName, type ReplicaId, replicaId } from "../../core/ids.ts";
 import type { RouteTable } from "../../core/route.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { RouterReport } from "../../reconcile/drain.ts";
@@ -27,6 +27,7 @@ interface Entry {
   firstSent: number;
   tableRevision: number;
   inFlight: ReadonlyMap<ReplicaId, number>;
+  waiting: ReadonlyMap<ProfileName, number>;
   lastHeard: Millis;
 }
 
@@ -80,7 +81,9 @@ export class Routers {
     for (const [id, { outbox, lastHeard }] of this.#entries) {
       if (outbox === undefined && now - lastHeard >= this.#goneAfter) this.#entries.delete(id);
     }
-    return [...this.#entries].map(([router, { tableRevision, inFlight }]) => ({ router, tableRevision, inFlight }));
+    return [...this.#entries].map(([router, { tableRevision, inFlight, waiting }]) => {
+      return { router, tableRevision, inFlight, waiting };
+    });
   }
 
   /** Over all routers. */
@@ -123,7 +126,9 @@ export class Routers {
   }
 
   #open(hello: RouterHello, outbox: Outbox<RouterSessionResponse>): Entry {
-    const { routerId: id } = hello;
+    const { routerId: id, ended } = hello;
+    // Known to be gone: nothing waits there any more.
+    for (const gone of ended) if (gone !== id) this.#entries.delete(gone);
     if (id === "") throw new ConnectError("hello without a router id", Code.InvalidArgument);
     const before = this.#entries.get(id);
     before?.outbox?.end(new ConnectError("the same router has opened a newer connection", Code.Aborted));
@@ -133,6 +138,7 @@ export class Routers {
       firstSent: this.#table.revision,
       tableRevision: NO_TABLE,
       inFlight: before?.inFlight ?? new Map(),
+      waiting: before?.waiting ?? new Map(),
       lastHeard: this.#clock.monotonic(),
     };
     this.#entries.set(id, entry);
@@ -145,9 +151,10 @@ export class Routers {
     return entry;
   }
 
-  #report(entry: Entry, { tableRevision, inFlight }: WireRouterReport): void {
+  #report(entry: Entry, { tableRevision, inFlight, waiting }: WireRouterReport): void {
     entry.lastHeard = this.#clock.monotonic();
     entry.inFlight = new Map(Object.entries(inFlight).map(([id, count]) => [replicaId(id), count]));
+    entry.waiting = new Map(Object.entries(waiting).map(([name, count]) => [profileName(name), count]));
     const isOurs = tableRevision >= entry.firstSent && tableRevision <= this.#table.revision;
     if (isOurs) entry.tableRevision = tableRevision;
     this.#wake();
