@@ -1,11 +1,12 @@
 import type { Engine } from "../engines/engine.ts";
 import { readBootId } from "../platform/proc.ts";
-import { removeCgroup } from "../platform/cgroup.ts";
+import { findCgroups, removeCgroup } from "../platform/cgroup.ts";
 import { readExitStatus } from "../platform/process.ts";
 import { readTail } from "../platform/text-log.ts";
 import { type AdoptionDecision, decideAdoption, type LaunchRecord, type Wanted } from "../reconcile/adopt.ts";
 import { logPathOf, statusPathOf } from "./launch.ts";
 import { endMarked, findLaunch, LAUNCH_MARK, lookAtLaunch } from "./launch-processes.ts";
+import { cgroupName } from "./launch-record.ts";
 import type { NodeContext } from "./node-context.ts";
 
 export interface JudgedRecord {
@@ -15,14 +16,17 @@ export interface JudgedRecord {
 }
 
 /** Asks the machine about a launch that was found written down, and decides what is to become of it. */
-export async function judgeRecord(record: LaunchRecord, wanted: Wanted): Promise<JudgedRecord> {
+export async function judgeRecord(found: LaunchRecord, wanted: Wanted, node: NodeContext): Promise<JudgedRecord> {
   const bootId = await readBootId();
-  if (record.process !== undefined) {
-    const process = await lookAtLaunch(record.process);
-    return { decision: decideAdoption({ record, bootId, process, wanted }), record };
+  if (found.process !== undefined) {
+    const process = await lookAtLaunch(found.process);
+    return { decision: decideAdoption({ record: found, bootId, process, wanted }), record: found };
   }
-  const { finding, keeper } = await findLaunch(record.launchId);
-  return { decision: decideAdoption({ record, bootId, process: finding, wanted }), record: { ...record, keeper } };
+  const { finding, keeper } = await findLaunch(found);
+  // It was put into its groups between the two writings of its record.
+  const cgroups = await findCgroups(await node.cgroupHomes(), cgroupName(found.launchId));
+  const record = { ...found, keeper, cgroups };
+  return { decision: decideAdoption({ record, bootId, process: finding, wanted }), record };
 }
 
 /** How an engine ended that nobody was there to see the end of. */

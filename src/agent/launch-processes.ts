@@ -1,8 +1,17 @@
 import { messageOf } from "../core/errors.ts";
+import { fingerprint } from "../core/fingerprint.ts";
 import { millis } from "../core/ids.ts";
 import { type Clock, pause } from "../platform/clock.ts";
 import { cgroupMembers, killCgroup } from "../platform/cgroup.ts";
-import { findByEnvironment, hasEnded, listProcesses, lookAtProcess, type ProcessStat } from "../platform/proc.ts";
+import {
+  findByEnvironment,
+  hasEnded,
+  listProcesses,
+  lookAtProcess,
+  type ProcessStat,
+  readArguments,
+  readEnvironment,
+} from "../platform/proc.ts";
 import { signalGroup, signalProcess } from "../platform/process.ts";
 import type { LaunchRecord, ProcessFinding } from "../reconcile/adopt.ts";
 import type { ProcessRef } from "../reconcile/supervision.ts";
@@ -26,14 +35,20 @@ export interface FoundLaunch {
   readonly keeper: ProcessRef | undefined;
 }
 
-/** The processes that carry the launch's mark: how an agent that ended right after a spawn finds what it spawned. */
-export async function findLaunch(launchId: string): Promise<FoundLaunch> {
+/**
+ * The processes that carry the launch's mark: how an agent that ended right after a spawn finds what it spawned. Its keeper leads
+ * a session and holds the engine's arguments. The engine is its child or, with the keeper gone, what has these arguments itself:
+ * workers that outlived both are taken for neither.
+ */
+export async function findLaunch({
+  launchId,
+  hashes,
+}: Pick<LaunchRecord, "launchId" | "hashes">): Promise<FoundLaunch> {
   try {
-    const marked = await findByEnvironment(LAUNCH_MARK, launchId);
-    const keeper = marked.find(({ pid, session }) => pid === session);
-    const engine = marked
-      .filter((stat) => stat !== keeper && (keeper === undefined || stat.parent === keeper.pid))
-      .toSorted((a, b) => a.startTicks - b.startTicks)[0];
+    const marked = (await findByEnvironment(LAUNCH_MARK, launchId)).toSorted((a, b) => a.startTicks - b.startTicks);
+    const alike = await withArguments(marked, hashes);
+    const keeper = alike.find(({ pid, session }) => pid === session);
+    const engine = keeper === undefined ? alike[0] : marked.find(({ parent }) => parent === keeper.pid);
     if (engine !== undefined) return { finding: { kind: "alive", process: refOf(engine) }, keeper: refIf(keeper) };
     if (keeper === undefined) return { finding: { kind: "gone" }, keeper: undefined };
     // Between its own start and the engine's, or between the engine's end and the status.
@@ -42,6 +57,35 @@ export async function findLaunch(launchId: string): Promise<FoundLaunch> {
     return { finding: { kind: "unknown", why: messageOf(error) }, keeper: undefined };
   }
 }
+
+/** Those with these arguments, in the same order; first those with the environment too, since a program may start itself again. */
+async function withArguments(
+  stats: readonly ProcessStat[],
+  hashes: LaunchRecord["hashes"],
+): Promise<readonly ProcessStat[]> {
+  const looks = await Promise.all(
+    stats.map(async (stat) => ({
+      stat,
+      words: await readArguments(stat.pid),
+      hasEnv: hashesOf([], await readEnvironment(stat.pid)).env === hashes.env,
+    })),
+  );
+  // Words that an interpreter or a wrapper put before them are not counted.
+  const alike = looks.filter(({ words }) => words.some((_, at) => hashesOf(words.slice(at), {}).argv === hashes.argv));
+  return alike.toSorted((a, b) => Number(b.hasEnv) - Number(a.hasEnv)).map(({ stat }) => stat);
+}
+
+/** What shells add by themselves, and the marks. */
+const NOT_ITS_OWN: ReadonlySet<string> = new Set(["PWD", "OLDPWD", "SHLVL", "_", LAUNCH_MARK, REPLICA_MARK]);
+
+/** The program itself is left out: what a script or a wrapper starts has another name and the same arguments. */
+export const hashesOf = (
+  [, ...words]: readonly string[],
+  env: Readonly<Record<string, string>>,
+): LaunchRecord["hashes"] => ({
+  argv: fingerprint(words),
+  env: fingerprint(Object.fromEntries(Object.entries(env).filter(([name]) => !NOT_ITS_OWN.has(name)))),
+});
 
 const refOf = ({ pid, startTicks }: ProcessStat): ProcessRef => ({ pid, startTicks });
 const refIf = (stat: ProcessStat | undefined): ProcessRef | undefined => (stat === undefined ? undefined : refOf(stat));

@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import type { DesiredReplica } from "../core/desired.ts";
 import { fingerprint } from "../core/fingerprint.ts";
 import { isNodeName, millis, type ReplicaId } from "../core/ids.ts";
+import { CGROUP_PREFIX } from "../platform/cgroup.ts";
 import { readTextIfThere, removeIfThere, writeFileAtomic } from "../platform/files.ts";
 import { listFolders, setAside } from "../platform/subfolders.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -20,7 +21,7 @@ export const replicaFolder = (workDir: string, id: ReplicaId): string =>
   join(workDir, "replicas", isNodeName(id) ? id : `_${fingerprint(id)}`);
 
 /** Of the control group that a launch has for itself. */
-export const cgroupName = (launchId: string): string => `llmgw-${launchId}`;
+export const cgroupName = (launchId: string): string => `${CGROUP_PREFIX}${launchId}`;
 
 /** Writes the record whole or not at all, readable by this user only: it holds the replica's key. */
 export async function writeLaunchRecord(folder: string, record: LaunchRecord): Promise<void> {

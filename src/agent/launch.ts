@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import type { DesiredReplica } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
 import type { GangPart } from "../core/gang-part.ts";
-import { fingerprint } from "../core/fingerprint.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { joinCgroup } from "../platform/cgroup.ts";
 import { isErrno, writeFileAtomic } from "../platform/files.ts";
@@ -13,7 +12,7 @@ import { makePrivateFolder } from "../platform/subfolders.ts";
 import { logSize, setAsideIfLarge } from "../platform/text-log.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { AttemptEnd, ProcessRef } from "../reconcile/supervision.ts";
-import { endMarked, LAUNCH_MARK, REPLICA_MARK } from "./launch-processes.ts";
+import { endMarked, hashesOf, LAUNCH_MARK, REPLICA_MARK } from "./launch-processes.ts";
 import { cgroupName, removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
 import type { NodeContext, Prepared } from "./node-context.ts";
 
@@ -93,8 +92,7 @@ async function launchOn(place: Place): Promise<Result<Launched, AttemptEnd>> {
   const logPath = logPathOf(order.folder);
   await setAsideIfLarge(logPath, LARGE_LOG);
   const { argv, env, files = [] } = order.prepared.engine.command(commandOf(place));
-  const hashes = { argv: fingerprint(argv), env: fingerprint(env) };
-  const intent = intentOf(place, { hashes, logOffset: await logSize(logPath) });
+  const intent = intentOf(place, { hashes: hashesOf(argv, env), logOffset: await logSize(logPath) });
   await writeLaunchRecord(order.folder, intent);
   if (order.signal.aborted) {
     await removeLaunchRecord(order.folder);

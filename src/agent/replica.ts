@@ -330,14 +330,17 @@ export class Replica {
     const { record, engine, killsBefore } = current;
     const at = await exitedAt(statusPathOf(this.#folder));
     if (at !== undefined) this.#rank?.endedAt(at);
-    const lines = this.#node.logLines;
-    const wasCut = this.#logWasCut && record.logOffset === 0;
-    const lastLines = wasCut
-      ? await readTailAcrossCut(this.logPath, lines)
-      : await readTail(this.logPath, lines, record.logOffset);
+    // That it ended is to be told also where its log cannot be read.
+    const lastLines = await this.#lastLines(record).catch((error: unknown) => [messageOf(error)]);
     const kills = { before: await killsBefore, after: await memoryKillsSoFar(record.cgroups) };
     const end = explainEnd(exit, kills) ?? engine.explainExit(exit, lastLines, await machineCpuFlags());
     this.#dispatch({ kind: "exited", end, lastLines, leftovers });
+  }
+
+  async #lastLines({ logOffset }: LaunchRecord): Promise<readonly string[]> {
+    const lines = this.#node.logLines;
+    const wasCut = this.#logWasCut && logOffset === 0;
+    return wasCut ? readTailAcrossCut(this.logPath, lines) : readTail(this.logPath, lines, logOffset);
   }
 
   async #signal(signal: "SIGTERM" | "SIGKILL"): Promise<void> {

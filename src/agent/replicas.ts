@@ -5,6 +5,7 @@ import type { ReplicaId } from "../core/ids.ts";
 import type { ObservedReplica, ObservedState } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
 import { pause } from "../platform/clock.ts";
+import { sweepCgroups } from "../platform/cgroup.ts";
 import { removeIfThere } from "../platform/files.ts";
 import type { LaunchRecord, Wanted } from "../reconcile/adopt.ts";
 import { type LocalReplica, type NodeAction, reconcileNode } from "../reconcile/node.ts";
@@ -56,6 +57,8 @@ export class Replicas {
     const records = await readLaunchRecords(this.#node.workDir, this.#node.logger);
     await Promise.all(records.map((record) => this.#judge(record).catch(this.#complain(record.replica.id))));
     void this.#lookAgainAtHeld();
+    const { cgroupHomes, clock } = this.#node;
+    void sweepCgroups(await cgroupHomes(), clock.now() - SWEPT_AFTER);
   }
 
   /** The whole of what is wanted. What is in it and runs already is left alone. */
@@ -178,7 +181,7 @@ export class Replicas {
   async #judge(found: LaunchRecord): Promise<void> {
     const { id } = found.replica;
     const folder = replicaFolder(this.#node.workDir, id);
-    const { decision, record } = await judgeRecord(found, this.#wantedOf(id));
+    const { decision, record } = await judgeRecord(found, this.#wantedOf(id), this.#node);
     const engine = this.#node.engineOf(record.engine.name);
     if (decision.kind === "forget") {
       this.#node.logger.info(`replica ${id} is not taken over: ${decision.why}`);
@@ -225,6 +228,9 @@ export class Replicas {
     }
   }
 }
+
+/** Another agent of this machine may be about to put its engine into a group; that takes a moment. */
+const SWEPT_AFTER = 60_000;
 
 /** How many of them the control plane is told of at most. */
 const MOST_STOPPED = 100;

@@ -11,6 +11,7 @@ import {
   kindOf,
   logPath,
   ours,
+  oursWithKeepers,
   plan,
   readRecord,
   ready,
@@ -22,6 +23,7 @@ import {
 import { bytes, gpuUuid, millis } from "../core/ids.ts";
 import { cgroupMembers, findCgroupHomes } from "../platform/cgroup.ts";
 import { hasEnded, listProcesses } from "../platform/proc.ts";
+import type { LaunchRecord } from "../reconcile/adopt.ts";
 import { serialiseLaunchRecord } from "./launch-record.ts";
 
 const homes = await findCgroupHomes();
@@ -185,6 +187,44 @@ describe("B19 what an engine leaves behind", () => {
 });
 
 describe("a record that is only half of it", () => {
+  /** As it was written before the spawn. */
+  const forgetSpawn = async (): Promise<LaunchRecord> => {
+    const record = await readRecord();
+    const intent = { ...record, process: undefined, keeper: undefined, cgroups: [], capacity: undefined };
+    await writeFile(recordPath(), serialiseLaunchRecord(intent));
+    return record;
+  };
+
+  test("with its keeper killed too, the engine is known by its arguments and environment among its workers", async () => {
+    const first = await agent();
+    first.apply(plan(1, desired({ args: ["--worker", "--wandering-worker"] })));
+    const { pid } = await ready(first);
+    await killAgent(first);
+    const { keeper } = await forgetSpawn();
+    process.kill(keeper?.pid ?? 0, "SIGKILL");
+    await untilGone(keeper?.pid ?? 0);
+    const second = await agent();
+    expect(seen(second)?.pid).toBe(pid);
+    second.apply(plan(2));
+    await expect.poll(kindOf(second), WAIT).toBe("stopped");
+    expect(await ours()).toEqual([]);
+  });
+
+  test("with the engine gone, a worker that it left is not taken for it, and is ended", async () => {
+    const first = await agent();
+    first.apply(plan(1, desired({ args: ["--wandering-worker"] })));
+    const { pid = 0 } = await ready(first);
+    await expect.poll(async () => (await ours()).length + (await oursWithKeepers()).length, WAIT).toBeGreaterThan(3);
+    await killAgent(first);
+    const { keeper } = await forgetSpawn();
+    process.kill(pid, "SIGKILL");
+    await untilGone(keeper?.pid ?? 0);
+    expect((await oursWithKeepers()).length).toBeGreaterThan(0);
+    const second = await agent();
+    expect(second.observed.replicas).toEqual([]);
+    expect(await oursWithKeepers()).toEqual([]);
+  });
+
   test("an engine whose start is under way is waited for, and taken over", async () => {
     const first = await agent();
     first.apply(plan(1, desired()));

@@ -1,8 +1,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { cgroupMembers, findCgroupHomes, joinCgroup, killCgroup, ownGroups, removeCgroup } from "./cgroup.ts";
+import {
+  cgroupMembers,
+  findCgroupHomes,
+  findCgroups,
+  joinCgroup,
+  killCgroup,
+  ownGroups,
+  removeCgroup,
+  sweepCgroups,
+} from "./cgroup.ts";
 
 const V2 = "31 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
 const V1 = [
@@ -70,6 +81,25 @@ describe.skipIf(homes.length === 0)("a real group (skipped where this user canno
     await expect.poll(() => cgroupMembers(folders)).toEqual(new Set());
     await removeCgroup(folders);
     expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
+  });
+
+  test("that is left empty is swept once it is old, and none that has members", async () => {
+    const child = spawn("sleep", ["60"], { stdio: "ignore" });
+    const inUse = await joinCgroup(homes, `${name}-used`, child.pid ?? 0);
+    const empty = homes.map((home) => join(home, `${name}-empty`));
+    await Promise.all(empty.map((folder) => mkdir(folder)));
+    try {
+      expect(await findCgroups(homes, `${name}-empty`)).toEqual(empty);
+      await sweepCgroups(homes, Date.now() - 60_000);
+      expect(await findCgroups(homes, `${name}-empty`)).toEqual(empty);
+      await sweepCgroups(homes, Date.now() + 60_000);
+      expect(await findCgroups(homes, `${name}-empty`)).toEqual([]);
+      expect(await findCgroups(homes, `${name}-used`)).toEqual(inUse);
+    } finally {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+      await removeCgroup([...inUse, ...empty]);
+    }
   });
 
   test("that is gone has no members", async () => {

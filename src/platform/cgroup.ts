@@ -1,4 +1,4 @@
-import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
 /** The folder of this process's own group in one hierarchy; groups for others are made below it. */
@@ -50,6 +50,9 @@ function folderIn({ root, point }: Mount, path: string): string | undefined {
   return resolve(join(point, path.slice(root.length)));
 }
 
+/** What the names of all groups begin with that agents make. */
+export const CGROUP_PREFIX = "llmgw-";
+
 /** A unit that names its sub-group so (DelegateSubgroup=) keeps the rest of what it was given free for engines. */
 const AGENT_SUBGROUP = "agent";
 
@@ -67,7 +70,7 @@ export async function findCgroupHomes(): Promise<readonly string[]> {
 }
 
 async function isUsable(home: string): Promise<boolean> {
-  const folder = join(home, `llmgw-try-${String(process.pid)}`);
+  const folder = join(home, `${CGROUP_PREFIX}try-${String(process.pid)}`);
   return (await attempt(() => mkdir(folder))) && (await attempt(() => rmdir(folder)));
 }
 
@@ -81,6 +84,31 @@ export async function joinCgroup(homes: readonly string[], name: string, pid: nu
     }),
   );
   return folders.filter((_, index) => joined[index]);
+}
+
+/** The groups of that name that there are. */
+export async function findCgroups(homes: readonly string[], name: string): Promise<readonly string[]> {
+  const folders = homes.map((home) => join(home, name));
+  const there = await Promise.all(folders.map((folder) => attempt(() => stat(folder))));
+  return folders.filter((_, index) => there[index]);
+}
+
+/**
+ * Removes groups of ours that nobody is in any more, such as a killed agent leaves. One that was made at or after `since`, ms of
+ * the wall clock, may be about to be joined, and stays; the kernel itself refuses to remove one with members.
+ */
+export async function sweepCgroups(homes: readonly string[], since: number): Promise<void> {
+  for (const home of homes) {
+    const names = await readdir(home).catch(() => []);
+    const folders = names.filter((name) => name.startsWith(CGROUP_PREFIX)).map((name) => join(home, name));
+    for (const folder of folders) {
+      const made = await stat(folder).then(
+        ({ ctimeMs }) => ctimeMs,
+        () => Infinity,
+      );
+      if (made < since) await attempt(() => rmdir(folder));
+    }
+  }
 }
 
 /** The pids of all processes in the groups; what has no group any more has no members. */

@@ -89,6 +89,22 @@ export async function listProcesses(): Promise<readonly ProcessStat[]> {
   return looks.flatMap((look) => (look.kind === "there" ? [look.stat] : []));
 }
 
+/** The words that a process was started with, as far as it has not changed them; none when it cannot be asked. */
+export async function readArguments(pid: number): Promise<readonly string[]> {
+  const text = (await lookAtProcFile(`${String(pid)}/cmdline`)) ?? "";
+  return text === "" ? [] : text.replace(/\0$/, "").split("\0");
+}
+
+/** The environment that a process was started with, as far as it has not overwritten it; empty when it cannot be asked. */
+export async function readEnvironment(pid: number): Promise<Readonly<Record<string, string>>> {
+  const text = (await lookAtProcFile(`${String(pid)}/environ`)) ?? "";
+  const entries = text.split("\0").flatMap((entry) => {
+    const at = entry.indexOf("=");
+    return at > 0 ? [[entry.slice(0, at), entry.slice(at + 1)] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
 /**
  * The processes whose environment holds `NAME=value`, what has ended left out. Only those of this user can be asked (root can ask
  * all), which is enough: nobody else started ours.

@@ -22,7 +22,7 @@ export interface LaunchRecord {
   readonly keeper: ProcessRef | undefined;
   /** The control groups that hold the engine and whatever it starts; none where the machine has none to give. */
   readonly cgroups: readonly string[];
-  /** Of the command line and of the environment that it was started with. */
+  /** Of the command line and of the environment that it was started with: by them a start is found whose pid is not here yet. */
   readonly hashes: { readonly argv: string; readonly env: string };
   /** Set once a real piece of work came back. */
   readonly capacity: Capacity | undefined;
