@@ -31,6 +31,8 @@ export interface Trace {
   readonly opened: number;
   readonly requestId: string;
   readonly clientRequestId: string | undefined;
+  /** Which try of the client's own this is: official clients repeat what fails, and say so. */
+  readonly clientRetry: string | undefined;
   readonly method: string;
   readonly path: string;
   /** The name of the client's key; undefined where none is asked for. */
@@ -70,11 +72,12 @@ export function newTrace(
   { method, headers }: Pick<IncomingMessage, "method" | "headers">,
   now: Millis,
 ): Trace {
-  const clientRequestId = headers["x-client-request-id"];
+  const { "x-client-request-id": clientRequestId, "x-stainless-retry-count": clientRetry } = headers;
   begun += 1;
   return {
     opened: begun,
     requestId: request.requestId,
+    clientRetry: typeof clientRetry === "string" && /^[1-9]\d{0,2}$/.test(clientRetry) ? clientRetry : undefined,
     clientRequestId: typeof clientRequestId === "string" ? clientRequestId.slice(0, 128) : undefined,
     method: method ?? "",
     path: request.path,
@@ -184,6 +187,7 @@ export class Accounts {
       {
         request_id: trace.requestId,
         client_request_id: trace.clientRequestId,
+        client_retry: trace.clientRetry,
         method: trace.method,
         path: trace.path,
         key: trace.key,

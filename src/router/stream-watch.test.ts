@@ -31,6 +31,9 @@ describe("how a stream ended", () => {
       { kind: "truncated" },
     ],
     ["Messages", 'event: message_stop\ndata: {"type":"message_stop"}\n\n', { kind: "complete" }],
+    ["a transcription", 'data: {"type":"transcript.text.done","text":"x"}\n\n', { kind: "complete" }],
+    ["speech", 'data: {"type":"speech.audio.done"}\n\n', { kind: "complete" }],
+    ["pictures", 'data: {"type":"image_generation.completed"}\n\n', { kind: "complete" }],
     ["Responses", 'event: response.completed\ndata: {"type":"response.completed"}\n\n', { kind: "complete" }],
     [
       "B81 an error with a code",

@@ -18,9 +18,9 @@ const DATA_LINE = /(?:^|[\r\n])data:(?:[^\r\n]{24}|[^\r\n]*[\r\n])/;
 const ERROR_EVENT = /(?:^|[\r\n])(?:event: ?error[\r\n]|data: ?\{\s*"error"\s*:\s*[^n\s])/;
 const ERROR_CODE = /"code"\s*:\s*"?([45]\d\d)\b/;
 const FINISHED = /"(?:finish_reason|stop_reason)"\s*:\s*"/;
-/** [DONE] of OpenAI's older APIs, and the last events of Messages and Responses. */
+/** [DONE] of OpenAI's older APIs, and the last events of Messages, Responses, sound and pictures. */
 const TERMINAL =
-  /(?:^|[\r\n])data: ?(?:\[DONE\]|\{"type":\s*"(?:message_stop|response\.(?:completed|incomplete|failed))")|(?:^|[\r\n])event: ?(?:message_stop|response\.(?:completed|incomplete|failed))[\r\n]/;
+  /(?:^|[\r\n])data: ?(?:\[DONE\]|\{"type":\s*"(?:message_stop|response\.(?:completed|incomplete|failed)|transcript\.text\.done|speech\.audio\.done|image_generation\.completed)")|(?:^|[\r\n])event: ?(?:message_stop|response\.(?:completed|incomplete|failed))[\r\n]/;
 const EVENT_START = /[\r\n](?:data|event):/;
 const BORDER = /(?:\n\n|\r\n\r\n|\n\r\n|\r\r)$/;
 

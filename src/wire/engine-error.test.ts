@@ -96,6 +96,32 @@ describe("as OpenAI's clients read it", () => {
   });
 });
 
+describe("a prompt that is too long is told in the words that clients look for", () => {
+  test.each([
+    [TOO_LONG],
+    ["This model's maximum context length is 8192 tokens. However, your request has 9000 input tokens."],
+    ["The input (9000 tokens) is longer than the model's context length (8192 tokens)."],
+    ["Requested token count exceeds the model's maximum context length of 8192 tokens."],
+    ["The decoder prompt (length 9000) is longer than the maximum model length of 8192."],
+  ])("%s", (message) => {
+    const body = JSON.stringify({ error: { message, type: "BadRequestError", code: 400 } });
+    expect(openai(400, body)).toMatchObject({ code: "context_length_exceeded", type: "invalid_request_error" });
+    expect(asAnthropicError({ status: 400, body }, "r")).toContain("prompt is too long");
+  });
+
+  test("with its numbers, where the engine tells them", () => {
+    const error = {
+      code: 400,
+      message: TOO_LONG,
+      type: "exceed_context_size_error",
+      n_prompt_tokens: 6031,
+      n_ctx: 4096,
+    };
+    const told = asAnthropicError({ status: 400, body: JSON.stringify({ error }) }, "r");
+    expect(told).toContain('"prompt is too long: 6031 tokens > 4096 maximum"');
+  });
+});
+
 describe("as Anthropic's clients read it", () => {
   test("one in Anthropic's own shape keeps its words", () => {
     const body = JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } });

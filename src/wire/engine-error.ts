@@ -81,8 +81,16 @@ export function asOpenaiError({ status, body }: EngineRefusal): string | undefin
 export function asAnthropicError({ status, body }: EngineRefusal, requestId: string): string | undefined {
   const value = parseJson(body);
   if (isAnthropicError(value)) return undefined;
-  const fault = readEngineFault(value);
-  return anthropicErrorBody({ status, message: fault?.message ?? plainText(body, status) }, requestId);
+  const fault = readEngineFault(value) ?? faultOf({ message: plainText(body, status) });
+  const message = status === 400 && isTooLong(fault) ? inAnthropicsWords(fault) : fault.message;
+  return anthropicErrorBody({ status, message }, requestId);
+}
+
+/** Coding agents shorten the conversation when they read these words. */
+function inAnthropicsWords({ message, more }: EngineFault): string {
+  const { n_prompt_tokens: prompt, n_ctx: context } = more;
+  const isCounted = typeof prompt === "number" && typeof context === "number";
+  return `prompt is too long: ${isCounted ? `${String(prompt)} tokens > ${String(context)} maximum` : message}`;
 }
 
 /** As OpenAI writes its types; engines also put names of classes there. */

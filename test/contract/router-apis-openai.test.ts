@@ -82,8 +82,11 @@ describe("Responses, for an engine that has chat alone", () => {
     expect(failure).toBeInstanceOf(OpenAI.APIError);
   });
 
-  test("one that goes on from an earlier answer is refused in the words that clients look for", async () => {
-    await start(["chat"], answer({ content: "x" }));
+  test.each<[string, readonly EngineApi[]]>([
+    ["has chat alone", ["chat"]],
+    ["keeps its answers: the next request can meet another engine", ["responses"]],
+  ])("one that goes on from an earlier answer is refused, also where the engine %s", async (_name, apis) => {
+    await start(apis, answer({ content: "x" }));
     const failure = await openai()
       .responses.create({ model: "m", input: "x", previous_response_id: "resp_0" })
       .catch((error: unknown) => error);
@@ -191,6 +194,14 @@ describe("headers of every answer", () => {
       expect(told).toEqual(["mine", "mine", traceparent]);
       await response.text();
     }
+  });
+
+  test("the client's own id and its try are in the log", async () => {
+    await start(undefined, json("{}"));
+    await (
+      await harness.post({ model: "m" }, { headers: { "x-client-request-id": "c1", "x-stainless-retry-count": "2" } })
+    ).text();
+    expect(await harness.logged({ client_request_id: "c1" })).toMatchObject({ client_retry: "2" });
   });
 
   test("a trace that is none is not repeated", async () => {

@@ -5,7 +5,7 @@ import type { ReplicaRoute } from "../../core/route.ts";
 import { chatFromMessages } from "../../wire/anthropic/request.ts";
 import { isAnthropicError } from "../../wire/anthropic/error.ts";
 import { type Fields, isFields, parseJson } from "../../wire/json-value.ts";
-import { chatFromResponses } from "../../wire/responses/request.ts";
+import { chatFromResponses, stateObjection } from "../../wire/responses/request.ts";
 import type { Body } from "../ask-usage.ts";
 import type { Refusal } from "../error-body.ts";
 import type { EngineAnswer, EngineAsk, Rewritten } from "./ask.ts";
@@ -86,7 +86,18 @@ export class Asks {
     const { api } = this.#asked;
     const hasIt = (apis === undefined || apis.includes(api)) && !lacks.has(api);
     if (!hasIt) return this.#translated(apis ?? ["chat"]);
+    const objection = api === "responses" ? this.#stateObjection() : undefined;
+    if (objection !== undefined) return err(objection);
     return ok(WAYS[api] === undefined ? this.#plain : this.#tried(apis ?? ["chat"], lacks));
+  }
+
+  /** An engine may keep its answers, but the next request can meet another one. */
+  #stateObjection(): Refusal | undefined {
+    const { original } = this.#asked;
+    const isMentioned = KEPT.some((word) => original.chunks.some((chunk) => chunk.includes(word)));
+    if (!isMentioned && original.chunks.length === 1) return undefined;
+    this.#fields ??= fieldsIn(original);
+    return this.#fields === undefined ? undefined : stateObjection(this.#fields);
   }
 
   /** Older builds of an engine have less: one that answers that there is no such path is asked in other words. */
@@ -131,6 +142,9 @@ function guarded(translate: () => Result<EngineAsk, Refusal>): Result<EngineAsk,
     return err({ code: "INTERNAL", message: `The request could not be translated: ${messageOf(thrown)}.` });
   }
 }
+
+/** Names of fields that ask for something kept. A body that has none of them need not be read. */
+const KEPT = ['"previous_response_id"', '"conversation"', '"background"', '"prompt"'] as const;
 
 /** The scanner has looked at the structure; what is inside strings comes to light only here. */
 function fieldsIn({ chunks }: Body): Fields | undefined {

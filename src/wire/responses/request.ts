@@ -43,6 +43,13 @@ export function chatFromResponses(body: Fields, dialect: ChatDialect): Result<Re
 
 const CONTINUES: Fields = { continue_final_message: true, add_generation_prompt: false };
 
+/** Why a request cannot be answered by engines that change with each request; undefined: it can. */
+export function stateObjection(body: Fields): Objection | undefined {
+  const objections = new Objections();
+  refuseState(body, objections);
+  return objections.first;
+}
+
 function refuseState(body: Fields, objections: Objections): void {
   const isSet = (name: string): boolean => body[name] !== undefined && body[name] !== null;
   const send = "no answers are kept here: send the whole conversation as input";
