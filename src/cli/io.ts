@@ -31,9 +31,12 @@ export const isTerminal = (stream: { readonly isTTY?: boolean }): boolean => str
 /** A terminal that can move its cursor: only there a line is drawn over. */
 export const canRedraw = (stream: OutStream, env: Io["env"]): boolean => isTerminal(stream) && env["TERM"] !== "dumb";
 
+/** A terminal that does not know its size says 0. */
+export const columnsOf = ({ columns = 0 }: OutStream): number => (columns > 0 ? columns : 80);
+export const rowsOf = ({ rows = 0 }: OutStream): number => (rows > 0 ? rows : 24);
+
 /** Columns that a table may use; undefined when it goes into a file or a pipe, where nothing is cut. */
-export const widthOf = (stream: OutStream): number | undefined =>
-  isTerminal(stream) ? (stream.columns ?? 80) : undefined;
+export const widthOf = (stream: OutStream): number | undefined => (isTerminal(stream) ? columnsOf(stream) : undefined);
 
 export function coloursFor(stream: OutStream, env: Io["env"]): Colours {
   const refused = (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";

@@ -23,7 +23,7 @@ export function liveView(io: Io): LiveView {
   return canRedraw(io.stderr, io.env) ? new Redrawn(io) : new Printed(io);
 }
 
-/** Says nothing, for those who asked for JSON: stderr then holds at most the one object of a failure. */
+/** Says nothing, for those who asked for a document, and where nobody watches: stderr then holds at most a failure. */
 export const silentView: LiveView = { show: () => undefined, note: () => undefined, clear: () => undefined };
 
 class Redrawn implements LiveView {

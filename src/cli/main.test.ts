@@ -27,7 +27,7 @@ describe("the command line", () => {
     { args: ["ctl", "delete", "--help", "nonsense"], out: /Usage: llmgw ctl delete/ },
     { args: ["ctl", "wait", "--help"], out: /Examples:[\s\S]*profile\/[\s\S]*/ },
     { args: ["ctl", "nodes", "--version"], out: /^\d+\.\d+\.\d+\n$/ },
-    { args: ["ctl", "completion", "bash"], out: /complete -o default/ },
+    { args: ["ctl", "completion", "bash"], out: /complete -F _llmgw llmgw/ },
   ])("llmgw $args", async ({ args, out }) => {
     const { code, stdout, stderr } = await typed(...args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

@@ -1,5 +1,5 @@
 import { LOG_LEVELS } from "../platform/logger.ts";
-import type { OptionSpec } from "./command.ts";
+import type { ArgumentSpec, OptionSpec } from "./command.ts";
 
 /** Every command takes these. */
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
@@ -28,6 +28,9 @@ export const MANIFEST_FILES: OptionSpec = {
   required: true,
   repeatable: true,
 };
+
+/** What a shell makes of `-f *.yaml`. */
+export const MORE_FILES: ArgumentSpec = { form: "[file...]", doc: "more of them, so that -f *.yaml takes them all" };
 
 export const CHECK: OptionSpec = {
   flags: "--check",

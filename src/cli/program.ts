@@ -74,8 +74,8 @@ function configure(command: Command, spec: CommandSpec, { io, path }: { io: Io; 
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
       outputError: () => undefined,
-      getOutHelpWidth: () => io.stdout.columns ?? 100,
-      getErrHelpWidth: () => io.stderr.columns ?? 100,
+      getOutHelpWidth: () => io.stdout.columns || 100,
+      getErrHelpWidth: () => io.stderr.columns || 100,
       getOutHasColors: () => coloursFor(io.stdout, io.env).isColorSupported,
       getErrHasColors: () => coloursFor(io.stderr, io.env).isColorSupported,
     })

@@ -40,7 +40,10 @@ test("a window that became narrower has folded the lines: the screen is cleared 
   expect(written.at(-1)).toBe("\u001b[2J\u001b[Hfits\n");
 });
 
-test("a terminal that does not say its size has 80 columns and 24 rows, one of them the cursor's", () => {
-  const redraw = new Redraw({ write: () => true });
-  expect([redraw.columns, redraw.rows]).toEqual([80, 23]);
-});
+test.each([{}, { columns: 0, rows: 0 }])(
+  "a terminal of the size %j has 80 columns and 24 rows, one the cursor's",
+  (size) => {
+    const redraw = new Redraw({ ...size, write: () => true });
+    expect([redraw.columns, redraw.rows]).toEqual([80, 23]);
+  },
+);

@@ -1,9 +1,5 @@
-import type { OutStream } from "./io.ts";
+import { columnsOf, type OutStream, rowsOf } from "./io.ts";
 import { displayWidth, withoutColours } from "./render/text.ts";
-
-/** What a terminal is taken to be that does not say its size. */
-const USUAL_COLUMNS = 80;
-const USUAL_ROWS = 24;
 
 const CLEAR_SCREEN = "\u001b[2J\u001b[H";
 
@@ -21,12 +17,12 @@ export class Redraw {
   }
 
   get columns(): number {
-    return this.#stream.columns ?? USUAL_COLUMNS;
+    return columnsOf(this.#stream);
   }
 
   /** Rows that can be drawn: one is the cursor's. */
   get rows(): number {
-    return Math.max(1, (this.#stream.rows ?? USUAL_ROWS) - 1);
+    return Math.max(1, rowsOf(this.#stream) - 1);
   }
 
   show(lines: readonly string[]): void {

@@ -174,7 +174,7 @@ describe("exit codes", () => {
   });
 });
 
-test("a folder, a file and stdin are one change; what is exported changes nothing when it is applied", async () => {
+test("files and stdin are one change; what is exported changes nothing when it is applied", async () => {
   const on = await site(overSockets);
   const joined = agent(on, { node: "n1" });
   stops.unshift(() => joined.drop());
@@ -182,7 +182,8 @@ test("a folder, a file and stdin are one change; what is exported changes nothin
   const manifest = (name: string) => `kind: Profile\nname: ${name}\nmodel: { source: hf:a/${name} }\nreplicas: 0\n`;
   const stdin = `${manifest("three")}env: { HF_TOKEN: hf_0123456789abcdefghij }\n`;
   const [one, two] = [await file("one.yaml", manifest("one")), await file("two.yaml", manifest("two"))];
-  const applied = await ctl(on, ["apply", "-f", one, "-f", two, "-f", "-", "-o", "name"], { stdin });
+  // As a shell writes out -f *.yaml.
+  const applied = await ctl(on, ["apply", "-o", "name", "-f", one, two, "-"], { stdin });
   expect(applied).toMatchObject({ code: 0, stdout: "profile/one\nprofile/two\nprofile/three\n" });
   await ctl(on, ["cordon", "n1"]);
   const exported = await ctl(on, ["export"]);

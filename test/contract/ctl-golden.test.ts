@@ -34,6 +34,21 @@ async function ctl(line: string, typing: Typing = {}) {
   return { code, stdout: steady(stdout), stderr: steady(stderr) };
 }
 
+/**
+ * Of a document what was said: fields that hold nothing are there too, but a field that is new must not be a change for
+ * those who do not know it.
+ */
+function said(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(said);
+  if (typeof value !== "object" || value === null) return value;
+  const held = Object.entries(value).map(([name, field]) => [name, said(field)] as const);
+  return Object.fromEntries(held.filter(([, field]) => !isNothing(field)));
+}
+
+const isNothing = (value: unknown): boolean =>
+  [0, "", false, null].some((nothing) => nothing === value) ||
+  (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+
 /** Verbs whose stdout is the same in every form but table and documents. */
 const PAGES = [
   "status",
@@ -85,9 +100,17 @@ describe("golden", () => {
     ...PLAIN,
   ])("llmgw ctl %s", async (line) => {
     const { code, stdout, stderr } = await ctl(line);
-    expect(`exit ${String(code)}\n${stdout}${stderr === "" ? "" : `--- stderr\n${stderr}`}`).toMatchSnapshot();
-    if (line.endsWith("json") && code < 2) expect(() => JSON.parse(stdout) as unknown).not.toThrow();
+    const isJson = line.endsWith("json") && code < 2;
+    const shown = isJson ? `${JSON.stringify(said(JSON.parse(stdout)), undefined, 2)}\n` : stdout;
+    expect(`exit ${String(code)}\n${shown}${stderr === "" ? "" : `--- stderr\n${stderr}`}`).toMatchSnapshot();
   });
+});
+
+test("-o json has every field, those that hold nothing too: a script needs no defaults of its own", async () => {
+  const { profiles } = JSON.parse((await ctl("profiles -o json")).stdout) as { profiles: readonly object[] };
+  expect(profiles[0]).toMatchObject({ ready: 0, specHash: "0c1d2e3f" });
+  const { replicas } = JSON.parse((await ctl("replicas -o json")).stdout) as { replicas: readonly object[] };
+  expect(replicas[0]).toMatchObject({ lastLines: [], restarts: 0, pid: 0 });
 });
 
 test.each([...PAGES, ...LISTS])("llmgw ctl %s -o yaml says what -o json says", async (line) => {

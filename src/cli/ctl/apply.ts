@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { LlmgwError } from "../../core/errors.ts";
 import { type Applied, ApplyResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import type { Call, CommandSpec } from "../command.ts";
-import { MANIFEST_FILES, OUTPUT, TIMEOUT } from "../options.ts";
+import { MANIFEST_FILES, MORE_FILES, OUTPUT, TIMEOUT } from "../options.ts";
 import { planPage } from "../render/plan-page.ts";
 import { type Manifest, readManifests } from "./manifests.ts";
 import { isDocument, outputOf, plain, printDocument } from "./output.ts";
@@ -17,6 +17,7 @@ export const apply: CommandSpec = {
   summary: "make what is to run be what the files say",
   details:
     "All files are one change: when one document is wrong nothing is changed, and every problem of every file is named.",
+  arguments: [MORE_FILES],
   options: [
     MANIFEST_FILES,
     {
@@ -30,11 +31,12 @@ export const apply: CommandSpec = {
   examples: [
     { line: "llmgw ctl apply -f qwen3.yaml --wait", doc: "apply a profile and wait until it answers" },
     { line: "llmgw ctl apply -f qwen3.yaml --plan", doc: "only say what it would do" },
-    { line: "cat profiles/*.yaml | llmgw ctl apply -f -", doc: "from stdin" },
+    { line: "llmgw ctl apply -f profiles/", doc: "every .yaml, .yml and .json file of a folder" },
+    { line: "llmgw ctl export | llmgw ctl --context other apply -f -", doc: "from stdin" },
   ],
   run: async (call) => {
     if (call.flags.given("plan")) return showPlan(call, planPage);
-    const manifests = await readManifests(call.flags.list("file"), call.io);
+    const manifests = await readManifests(call);
     refuseWrongOnes(manifests);
     return withSession(call, (session) => applyManifests(call, session, manifests));
   },

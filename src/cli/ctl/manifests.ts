@@ -2,7 +2,8 @@ import { resolve } from "node:path";
 import { LlmgwError } from "../../core/errors.ts";
 import { readTextIfThere } from "../../platform/files.ts";
 import { entriesOf } from "../../platform/folder.ts";
-import { type Io, readStdin } from "../io.ts";
+import type { Call } from "../command.ts";
+import { readStdin } from "../io.ts";
 
 export interface Manifest {
   /** For messages: the path, or "stdin". */
@@ -16,7 +17,8 @@ const MANIFEST = /\.(ya?ml|json)$/;
  * Reads files, the manifests of folders (not of folders in them) and "-" for stdin, in the order they were named. What is
  * named twice, such as a folder and a file of it, is read once.
  */
-export async function readManifests(paths: readonly string[], io: Io): Promise<readonly Manifest[]> {
+export async function readManifests({ flags, args, io }: Call): Promise<readonly Manifest[]> {
+  const paths = [...flags.list("file"), ...args];
   const read = new Map<string, Manifest>();
   for (const path of paths) {
     if (path === "-") read.set(path, read.get(path) ?? { fileName: "stdin", text: await readStdin(io) });

@@ -17,7 +17,7 @@ type Page = (changes: readonly PlannedChange[], colours: Colours) => string;
 export async function showPlan(call: Call, page: Page): Promise<number> {
   const output = outputOf(call);
   try {
-    const files = (await readManifests(call.flags.list("file"), call.io)).map(({ text, fileName }) => ({
+    const files = (await readManifests(call)).map(({ text, fileName }) => ({
       manifest: text,
       fileName,
     }));

@@ -7,9 +7,10 @@ import type { AdminClient } from "../../run/client.ts";
 import { followProfile } from "../../run/follow-profile.ts";
 import type { ProfileLook } from "../../run/profile-look.ts";
 import type { Call } from "../command.ts";
+import { isTerminal } from "../io.ts";
 import { liveView, silentView } from "../live.ts";
 import { failureText, replicaLine } from "../render/replica-line.ts";
-import { outputOf } from "./output.ts";
+import { isDocument, outputOf } from "./output.ts";
 
 /** Large weights take their time; `start_timeout` of a profile is of the same size. */
 const USUAL_TIMEOUT = millis(30 * 60_000);
@@ -24,7 +25,9 @@ export function timeoutOf(call: Call): Millis {
 
 /** Resolves when the profile has all its replicas ready; what is under way is shown on stderr. */
 export async function waitUntilReady(call: Call, client: AdminClient, name: string): Promise<void> {
-  const view = outputOf(call) === "json" ? silentView : liveView(call.io);
+  // Elsewhere than on a terminal nobody watches, and what went wrong is told at the end.
+  const isWatched = !isDocument(outputOf(call)) && isTerminal(call.io.stderr);
+  const view = isWatched ? liveView(call.io) : silentView;
   const timeout = timeoutOf(call);
   const deadline = new AbortController();
   const cancel = systemClock.after(timeout, () => {
