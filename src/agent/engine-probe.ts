@@ -41,12 +41,37 @@ export async function healthNote(target: ProbedEngine, signal: AbortSignal): Pro
 
 /** The engine's capacity once a real piece of work came back; otherwise why it did not. */
 export async function prove(target: ProbedEngine, signal: AbortSignal): Promise<Capacity | string> {
+  const outcome = await askForWork(target, { timeout: PROOF_TIMEOUT, signal });
+  return outcome.kind === "worked" ? readCapacity(target, signal) : outcome.note;
+}
+
+type WorkOutcome =
+  | { readonly kind: "worked" }
+  /** It answered, but not with work. */
+  | { readonly kind: "refused"; readonly note: string }
+  | { readonly kind: "unanswered"; readonly note: string };
+
+/** How engines say that a kind of work is not theirs. */
+const NOT_ITS_WORK: readonly number[] = [400, 404, 405, 501];
+
+/** Asks for one kind of work after the other, as long as the engine says of each that it is not its. The first refusal is told. */
+async function askForWork(
+  target: ProbedEngine,
+  limits: { readonly timeout: Millis; readonly signal: AbortSignal },
+): Promise<WorkOutcome> {
   const { engine, record } = target;
-  const request = engine.proofRequest(record.replica);
-  const answer = await askEngine(targetOf(target), request, { timeout: PROOF_TIMEOUT, signal });
-  if (!answer.ok) return `${request.method} ${request.path}: ${answer.error}`;
-  const proof = engine.checkProof(answer.value.status, answer.value.body);
-  return proof.ok ? readCapacity(target, signal) : `${request.method} ${request.path}: ${shorten(proof.error)}`;
+  const requests = [engine.proofRequest(record.replica), ...(engine.furtherProofs?.(record.replica) ?? [])];
+  const notes: string[] = [];
+  for (const request of requests) {
+    const answer = await askEngine(targetOf(target), request, limits);
+    const asked = `${request.method} ${request.path}`;
+    if (!answer.ok) return { kind: "unanswered", note: `${asked}: ${answer.error}` };
+    const proof = engine.checkProof(answer.value.status, answer.value.body);
+    if (proof.ok) return { kind: "worked" };
+    notes.push(`${asked}: ${shorten(proof.error)}`);
+    if (!NOT_ITS_WORK.includes(answer.value.status)) break;
+  }
+  return { kind: "refused", note: notes[0] ?? "" };
 }
 
 /** 0 is "not known": an engine that does not say how much it takes still works. */
@@ -55,9 +80,8 @@ async function readCapacity(target: ProbedEngine, signal: AbortSignal): Promise<
   const request = target.engine.capacityRequest();
   if (request === undefined) return unknown;
   const answer = await askEngine(targetOf(target), request, { timeout: HEALTH_TIMEOUT, signal });
-  return (
-    (answer.ok && answer.value.status === 200 ? target.engine.readCapacity(answer.value.body) : undefined) ?? unknown
-  );
+  if (!answer.ok || answer.value.status !== 200) return unknown;
+  return target.engine.readCapacity(answer.value.body, target.record.replica) ?? unknown;
 }
 
 const shorten = (text: string): string =>
@@ -77,11 +101,9 @@ export async function tryWork(
   target: ProbedEngine,
   { clock, timeout, signal }: { readonly clock: Clock; readonly timeout: Millis; readonly signal: AbortSignal },
 ): Promise<WorkLook> {
-  const { engine, record } = target;
   const begun = clock.monotonic();
-  const answer = await askEngine(targetOf(target), engine.proofRequest(record.replica), { timeout, signal });
-  if (answer.ok) {
-    return engine.checkProof(answer.value.status, answer.value.body).ok ? { kind: "worked" } : { kind: "silent" };
-  }
-  return clock.monotonic() - begun >= timeout ? { kind: "workLost" } : { kind: "silent" };
+  const outcome = await askForWork(target, { timeout, signal });
+  if (outcome.kind === "worked") return outcome;
+  const isLost = outcome.kind === "unanswered" && clock.monotonic() - begun >= timeout;
+  return { kind: isLost ? "workLost" : "silent" };
 }
