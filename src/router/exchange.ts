@@ -1,24 +1,21 @@
 import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
-import { assertNever } from "../core/result.ts";
 import type { UsageRecord } from "../core/usage.ts";
 import { admit, type Admission } from "../routing/admission.ts";
 import { decideRetry, FAILURES } from "../routing/retry.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
-import { beginRelay } from "./begin-relay.ts";
+import { Attempt, type AttemptOwner } from "./attempt.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
-import { dueOf, inSeconds } from "./deadlines.ts";
-import type { AnswerListener, EngineFailure } from "./engine/connection.ts";
-import type { ResponseHead } from "./engine/response-head.ts";
+import { inSeconds, lateUpload } from "./deadlines.ts";
+import type { EngineFailure } from "./engine/connection.ts";
 import { errorEvent, type Refusal } from "./error-body.ts";
-import type { Relaying, State, Waiting } from "./exchange-state.ts";
+import type { State } from "./exchange-state.ts";
 import type { Model, Replica } from "./fleet.ts";
-import { forwardedHeaders, requestHead } from "./forward-head.ts";
-import { failureOfStatus } from "./head-failure.ts";
 import { enter } from "./keys/enter.ts";
 import { noteFailure, noteProgress, noteRelay, noteTry, noteWait } from "./note.ts";
 import { type Question, questionOf } from "./question.ts";
 import { allAside, engineFailed, noModel, notReady, overloaded, unknownModel } from "./refusals.ts";
+import type { Relay } from "./relay.ts";
 import { refusalReply, sendReply } from "./reply.ts";
 import type { Timed } from "./sweep.ts";
 import type { EngineAsk } from "./translate/ask.ts";
@@ -33,19 +30,16 @@ interface Sending {
 
 /**
  * One client's request, from its head to the end of its answer, over as many replicas as it takes. It owns its state and
- * is told of everything by events: of the upload, of the engine's connection, of the client's socket, of the clock.
+ * is told of everything by events: of the upload, of its attempts at replicas, of the client's socket, of the clock.
  */
-export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
+export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   readonly #context: ExchangeContext;
   readonly #request: ExchangeRequest;
   readonly #trace: Trace;
   #state: State;
   /** Kept until an answer begins: so long the request can be sent again. */
   #question: Question | undefined;
-  /** Of its prompt, while no answer has begun: what the replica that has it must still read. */
-  #unread = 0;
   #model: Model | undefined;
-  #forwarded: string | undefined;
   readonly #tried: Replica[] = [];
   #staleRetried = false;
   #lastFailure: EngineFailure | undefined;
@@ -171,114 +165,56 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     this.#refuse(later.refusal, later.headers);
   }
 
-  #send(replica: Replica, { tokens, pick }: Question, { ask, fresh }: Sending): void {
-    const { req, requestId } = this.#request;
-    const { target, body } = ask;
-    const now = this.#now();
-    const traceparent = this.#trace.span?.sent(this.#trace, replica.route);
-    const forwarded = (this.#forwarded ??= forwardedHeaders(req.rawHeaders, traceparent !== undefined));
-    const to = { replica: replica.route, target, requestId, traceparent };
-    const head = requestHead({ ...to, bodyBytes: body.bytes, forwarded });
-    this.#trace.replica = replica.id;
-    this.#context.fleet.begin(replica, now, { tokens, keys: pick.prompt.keys });
-    this.#unread = tokens;
-    const state: Waiting = { kind: "waiting", replica, ask, connection: undefined, connected: false, since: now };
-    this.#state = state;
-    state.connection = replica.pool.send({ head, body: body.chunks }, this, fresh);
-    this.#trace.handedOverAt = this.#now();
+  #send(replica: Replica, { tokens, pick, hidesUsage }: Question, { ask, fresh }: Sending): void {
+    const of = { context: this.#context, request: this.#request, trace: this.#trace, owner: this };
+    const load = { tokens, keys: pick.prompt.keys };
+    const attempt = new Attempt(of, { replica, ask, load, fresh, hidesUsage });
+    this.#state = { kind: "asking", attempt };
+    attempt.start();
   }
 
-  onConnected(): void {
-    if (this.#state.kind !== "waiting") return;
-    const now = this.#now();
-    this.#state.connected = true;
-    this.#state.since = now;
-    this.#state.replica.saw("connected", now);
-  }
-
-  onHead(head: ResponseHead): void {
-    const state = this.#state;
-    if (state.kind !== "waiting") return;
-    const failure = failureOfStatus(head.status, () => this.#isAnotherFree(state.replica));
-    if (failure !== undefined) {
-      state.connection?.drop();
-      this.#attemptFailed(state, failure);
-      return;
-    }
-    const now = this.#now();
-    state.replica.saw("answered", now);
-    const { replica, connection } = state;
-    replica.queuedTokens -= this.#unread;
-    this.#unread = 0;
-    const hidesUsage = this.#question?.hidesUsage === true;
-    const beginning = { state, hidesUsage, ownHeaders: this.#ownHeaders() };
-    const relay = beginRelay(this.#context, this.#request, { head, beginning, now });
-    this.#state = { kind: "relaying", replica, connection, relay, activeAt: now, held: false };
-  }
-
-  #isAnotherFree(replica: Replica): boolean {
+  isAnotherFree(replica: Replica): boolean {
     if (this.#model === undefined || this.#question === undefined) return false;
     return this.#admit(this.#model, this.#question, [...this.#tried, replica]).kind === "send";
   }
 
-  /** What every answer carries. */
-  #ownHeaders(): readonly string[] {
+  ownHeaders(): readonly string[] {
     const { replica, attempts } = this.#trace;
     const own = ["x-llmgw-attempts", String(attempts), ...this.#request.visit.headers(), ...this.#request.extraHeaders];
     return replica === undefined ? own : ["x-llmgw-replica", replica, ...own];
   }
 
-  onBody(chunk: Buffer): void {
-    const state = this.#state;
-    if (state.kind !== "relaying") return;
-    state.activeAt = this.#now();
-    if (state.relay.write(chunk, state.activeAt)) return;
-    state.held = true;
-    state.connection?.pause();
-    this.#request.res.once("drain", () => {
-      state.held = false;
-      state.activeAt = this.#now();
-      state.connection?.resume();
-    });
+  onBegun(): void {
+    // There is no sending again now, and a prompt can be large.
+    this.#question = undefined;
   }
 
-  onReadDone(): void {
-    if (this.#state.kind !== "relaying") return;
-    const { relay } = this.#state;
-    relay.flush();
-    // The client has a part of the answer: there is no sending again, and a prompt can be large.
-    if (relay.hasBegun) this.#question = undefined;
+  onFurther(attempt: Attempt, ask: EngineAsk): void {
+    if (this.#question === undefined) return;
+    attempt.leave();
+    this.#send(attempt.replica, this.#question, { ask, fresh: false });
   }
 
-  onEnd(last: Buffer | undefined): void {
-    const state = this.#state;
-    if (state.kind !== "relaying") return;
-    const now = this.#now();
-    const further = state.relay.end(last, now);
-    if (further !== undefined && this.#question !== undefined) {
-      this.#leave(state.replica);
-      this.#send(state.replica, this.#question, { ask: further, fresh: false });
-      return;
-    }
-    const ending = state.relay.ending();
-    if (ending.outcome === "engine_error" && ending.detail !== undefined) state.replica.saw("broke", now);
+  onWhole(_attempt: Attempt, ending: Ending): void {
     if (ending.detail !== undefined) this.#context.metrics.cut(ending.outcome);
     this.#settle(ending);
   }
 
-  onFailure(failure: EngineFailure): void {
-    const state = this.#state;
-    if (state.kind === "relaying" && state.relay.hasBegun) this.#brokeOff(state, failure);
-    else if (state.kind === "waiting" || state.kind === "relaying") this.#attemptFailed(state, failure);
+  onFailed(attempt: Attempt, failure: EngineFailure): void {
+    const { health } = FAILURES[failure.kind];
+    if (health !== undefined) attempt.replica.saw(health, this.#now());
+    noteFailure(this.#trace, failure.detail);
+    if (attempt.relay?.hasBegun === true) this.#brokeOff(attempt.replica, attempt.relay, failure);
+    else this.#again(attempt, failure);
   }
 
-  #attemptFailed(state: Waiting | Relaying, failure: EngineFailure): void {
-    const { replica } = state;
-    this.#leave(replica);
+  onStuck(): void {
+    this.abort();
+  }
+
+  #again({ replica, sending }: Attempt, failure: EngineFailure): void {
+    this.#leave();
     this.#state = { kind: "deciding" };
-    noteFailure(this.#trace, failure.detail);
-    const { health } = FAILURES[failure.kind];
-    if (health !== undefined) replica.saw(health, this.#now());
     const decision = decideRetry(failure.kind, {
       reachedClient: false,
       bodyRepeatable: true,
@@ -287,10 +223,10 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     });
     if (decision.kind === "fail" || this.#question === undefined || this.#model === undefined) {
       this.#failed(failure);
-    } else if (decision.kind === "sameReplica" && state.kind === "waiting") {
+    } else if (decision.kind === "sameReplica") {
       this.#staleRetried = true;
       this.#context.metrics.retried(failure.kind);
-      this.#send(replica, this.#question, { ask: state.ask, fresh: true });
+      this.#send(replica, this.#question, { ask: sending.ask, fresh: true });
     } else {
       this.#lastFailure = failure;
       this.#tried.push(replica);
@@ -303,13 +239,11 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   }
 
   /** The client has a part of the answer and will get no more of it. */
-  #brokeOff(state: Relaying, failure: EngineFailure): void {
-    const { code, health } = FAILURES[failure.kind];
-    if (health !== undefined) state.replica.saw(health, this.#now());
-    noteFailure(this.#trace, failure.detail);
+  #brokeOff(replica: Replica, relay: Relay, failure: EngineFailure): void {
+    const { code } = FAILURES[failure.kind];
     const { shape, requestId } = this.#request;
-    const refusal = engineFailed(state.replica.id, failure, code);
-    state.relay.breakOff(errorEvent(shape, refusal, requestId), refusal);
+    const refusal = engineFailed(replica.id, failure, code);
+    relay.breakOff(errorEvent(shape, refusal, requestId), refusal);
     this.#context.metrics.cut(failure.kind);
     this.#settle({ code: ERRORS[code].http, outcome: failure.kind, detail: failure.detail });
   }
@@ -318,9 +252,10 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   onClientGone(): void {
     const state = this.#state;
     if (state.kind === "over") return;
-    if (state.kind === "relaying") this.#context.metrics.cut("client_gone");
-    if (state.kind === "waiting" || state.kind === "relaying") state.connection?.drop();
-    this.#settle({ code: ERRORS.CLIENT_GONE.http, outcome: "client_gone", detail: state.kind });
+    const at = state.kind === "asking" ? state.attempt.kind : state.kind;
+    if (at === "relaying") this.#context.metrics.cut("client_gone");
+    if (state.kind === "asking") state.attempt.drop();
+    this.#settle({ code: ERRORS.CLIENT_GONE.http, outcome: "client_gone", detail: at });
   }
 
   /** The router stops and waits no longer. */
@@ -330,30 +265,16 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   }
 
   onTick(now: Millis): void {
-    const due = dueOf(this.#state, this.#context.limits, now);
-    if (due === undefined) return;
-    switch (due.kind) {
-      case "upload":
-        this.#refuse(due.refusal, []);
-        return;
-      case "answer":
-        due.state.connection?.drop();
-        // A client that takes nothing for so long is as good as gone; that is not the engine's fault.
-        if (due.state.kind === "relaying" && due.state.held) this.abort();
-        else this.onFailure(due.failure);
-        return;
-      case "silence":
-        due.state.relay.keepAlive(now);
-        return;
-      default:
-        assertNever(due);
-    }
+    if (this.#state.kind === "asking") this.#state.attempt.onTick(now);
+    if (this.#state.kind !== "uploading") return;
+    const late = lateUpload(this.#state.activeAt, this.#context.limits, now);
+    if (late !== undefined) this.#refuse(late, []);
   }
 
   #refuse(refusal: Refusal, headers: readonly string[]): void {
     const { shape, requestId } = this.#request;
     const reply = refusalReply(shape, refusal, requestId);
-    const all = [...reply.headers, ...headers, ...this.#ownHeaders()];
+    const all = [...reply.headers, ...headers, ...this.ownHeaders()];
     sendReply(this.#context.clock, this.#request, { ...reply, headers: all });
     this.#settle({ code: reply.status, outcome: "refused", detail: refusal.message });
   }
@@ -361,7 +282,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
   #settle(ending: Ending): void {
     const state = this.#state;
     if (state.kind === "over") return;
-    if (state.kind === "waiting" || state.kind === "relaying") this.#leave(state.replica);
+    this.#leave();
     if (state.kind === "queued") {
       state.model.room.leave(this);
       state.model.queued -= 1;
@@ -370,7 +291,7 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
     if (state.kind === "sharing") state.cancel();
     if (this.#model !== undefined) this.#model.inFlight -= 1;
     this.#state = { kind: "over" };
-    if (state.kind === "relaying") noteRelay(this.#trace, state.relay);
+    if (state.kind === "asking" && state.attempt.relay !== undefined) noteRelay(this.#trace, state.attempt.relay);
     const { accounts } = this.#context;
     const tokens = accounts.tokens(this.#trace, ending);
     this.#request.visit.leave(tokens.prompt + tokens.completion);
@@ -381,13 +302,13 @@ export class Exchange implements AnswerListener, UploadListener, Timed, Waiter {
 
   /** What it counts as should the router be killed now; undefined: no engine works on it. */
   soFar(): Omit<UsageRecord, "number"> | undefined {
-    if (this.#state.kind === "relaying") noteProgress(this.#trace, this.#state.relay);
+    const relay = this.#state.kind === "asking" ? this.#state.attempt.relay : undefined;
+    if (relay !== undefined) noteProgress(this.#trace, relay);
     return this.#trace.handedOverAt === undefined ? undefined : this.#context.accounts.soFar(this.#trace);
   }
 
-  #leave(replica: Replica): void {
-    this.#context.fleet.end(replica, this.#unread);
-    this.#unread = 0;
+  #leave(): void {
+    if (this.#state.kind === "asking") this.#state.attempt.leave();
   }
 
   #now(): Millis {

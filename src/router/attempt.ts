@@ -1,0 +1,206 @@
+import type { Millis } from "../core/ids.ts";
+import { assertNever } from "../core/result.ts";
+import type { Ending, Trace } from "./account.ts";
+import type { AttemptState } from "./attempt-state.ts";
+import { beginRelay } from "./begin-relay.ts";
+import type { ExchangeContext, ExchangeRequest } from "./context.ts";
+import { dueOf } from "./deadlines.ts";
+import type { AnswerListener, EngineFailure } from "./engine/connection.ts";
+import type { ResponseHead } from "./engine/response-head.ts";
+import type { Replica } from "./fleet.ts";
+import { forwardedHeaders, requestHead } from "./forward-head.ts";
+import { failureOfStatus } from "./head-failure.ts";
+import type { Relay } from "./relay.ts";
+import type { EngineAsk } from "./translate/ask.ts";
+
+/** Whose request it is. It hears exactly one of onWhole, onFurther and onFailed, unless it drops the attempt. */
+export interface AttemptOwner {
+  /** Whether another replica could take the request at once. */
+  isAnotherFree(replica: Replica): boolean;
+  /** What every answer carries: names and values in turn. */
+  ownHeaders(): readonly string[];
+  /** The client has a part of the answer. */
+  onBegun(): void;
+  onWhole(attempt: Attempt, ending: Ending): void;
+  /** There is more to be asked of the same replica before the client has its answer. */
+  onFurther(attempt: Attempt, ask: EngineAsk): void;
+  onFailed(attempt: Attempt, failure: EngineFailure): void;
+  /** The client takes nothing. */
+  onStuck(): void;
+}
+
+/** One request as it is sent to one replica. */
+export interface Sending {
+  readonly replica: Replica;
+  readonly ask: EngineAsk;
+  /** What it brings to the replica: tokens to be read, and the names of its prompt's beginnings. */
+  readonly load: { readonly tokens: number; readonly keys: readonly number[] };
+  /** Not on a connection that was kept. */
+  readonly fresh: boolean;
+  readonly hidesUsage: boolean;
+}
+
+interface Of {
+  readonly context: ExchangeContext;
+  readonly request: ExchangeRequest;
+  readonly trace: Trace;
+  readonly owner: AttemptOwner;
+}
+
+/** One sending of a request to one replica, from there to the end of the answer or to what went wrong with it. */
+export class Attempt implements AnswerListener {
+  readonly sending: Sending;
+  readonly #of: Of;
+  #state: AttemptState;
+  /** Of the prompt, while no answer has begun: what the replica must still read. */
+  #unread: number;
+  #holdsReplica = true;
+
+  constructor(of: Of, sending: Sending) {
+    this.#of = of;
+    this.sending = sending;
+    this.#unread = sending.load.tokens;
+    this.#state = { kind: "waiting", connection: undefined, connected: false, since: this.#now() };
+  }
+
+  get replica(): Replica {
+    return this.sending.replica;
+  }
+
+  get kind(): AttemptState["kind"] {
+    return this.#state.kind;
+  }
+
+  /** Undefined: no answer has begun. */
+  get relay(): Relay | undefined {
+    return this.#state.kind === "waiting" ? undefined : this.#state.relay;
+  }
+
+  start(): void {
+    const { request, trace, context } = this.#of;
+    const { replica, ask, load, fresh } = this.sending;
+    const traceparent = trace.span?.sent(trace, replica.route);
+    const head = requestHead({
+      replica: replica.route,
+      target: ask.target,
+      requestId: request.requestId,
+      traceparent,
+      bodyBytes: ask.body.bytes,
+      forwarded: forwardedHeaders(request.req.rawHeaders, traceparent !== undefined),
+    });
+    trace.replica = replica.id;
+    context.fleet.begin(replica, this.#now(), load);
+    const connection = replica.pool.send({ head, body: ask.body.chunks }, this, fresh);
+    if (this.#state.kind === "waiting") this.#state.connection = connection;
+    trace.handedOverAt = this.#now();
+  }
+
+  onConnected(): void {
+    if (this.#state.kind !== "waiting") return;
+    const now = this.#now();
+    this.#state.connected = true;
+    this.#state.since = now;
+    this.replica.saw("connected", now);
+  }
+
+  onHead(head: ResponseHead): void {
+    const state = this.#state;
+    if (state.kind !== "waiting") return;
+    const { context, request, owner } = this.#of;
+    const failure = failureOfStatus(head.status, () => owner.isAnotherFree(this.replica));
+    if (failure !== undefined) {
+      this.#fail(failure);
+      return;
+    }
+    const now = this.#now();
+    this.replica.saw("answered", now);
+    this.replica.queuedTokens -= this.#unread;
+    this.#unread = 0;
+    const relay = beginRelay(context, request, { head, sending: this.sending, ownHeaders: owner.ownHeaders(), now });
+    this.#state = { kind: "relaying", connection: state.connection, relay, activeAt: now, held: false };
+  }
+
+  onBody(chunk: Buffer): void {
+    const state = this.#state;
+    if (state.kind !== "relaying") return;
+    state.activeAt = this.#now();
+    if (state.relay.write(chunk, state.activeAt)) return;
+    state.held = true;
+    state.connection?.pause();
+    this.#of.request.res.once("drain", () => {
+      state.held = false;
+      state.activeAt = this.#now();
+      state.connection?.resume();
+    });
+  }
+
+  onReadDone(): void {
+    if (this.#state.kind !== "relaying") return;
+    const { relay } = this.#state;
+    relay.flush();
+    if (relay.hasBegun) this.#of.owner.onBegun();
+  }
+
+  onEnd(last: Buffer | undefined): void {
+    if (this.#state.kind !== "relaying") return;
+    const { relay } = this.#state;
+    const now = this.#now();
+    const further = relay.end(last, now);
+    this.#state = { kind: "whole", relay };
+    if (further !== undefined) {
+      this.#of.owner.onFurther(this, further);
+      return;
+    }
+    const ending = relay.ending();
+    if (ending.outcome === "engine_error" && ending.detail !== undefined) this.replica.saw("broke", now);
+    this.#of.owner.onWhole(this, ending);
+  }
+
+  onFailure(failure: EngineFailure): void {
+    if (this.#state.kind === "waiting" || this.#state.kind === "relaying") this.#fail(failure);
+  }
+
+  onTick(now: Millis): void {
+    const due = dueOf(this.#state, this.#of.context.limits, now);
+    if (due === undefined) return;
+    switch (due.kind) {
+      case "answer":
+        this.#fail(due.failure);
+        return;
+      case "client":
+        this.drop();
+        this.#of.owner.onStuck();
+        return;
+      case "silence":
+        due.state.relay.keepAlive(now);
+        return;
+      default:
+        assertNever(due);
+    }
+  }
+
+  #fail(failure: EngineFailure): void {
+    this.drop();
+    this.#of.owner.onFailed(this, failure);
+  }
+
+  /** Cancels what the engine still does, and tells nobody. */
+  drop(): void {
+    const state = this.#state;
+    if (state.kind === "failed" || state.kind === "whole") return;
+    this.#state = { kind: "failed", relay: this.relay };
+    state.connection?.drop();
+  }
+
+  /** The replica is free of it. */
+  leave(): void {
+    if (!this.#holdsReplica) return;
+    this.#holdsReplica = false;
+    this.#of.context.fleet.end(this.replica, this.#unread);
+    this.#unread = 0;
+  }
+
+  #now(): Millis {
+    return this.#of.context.clock.monotonic();
+  }
+}
