@@ -5,6 +5,7 @@ import { GLOBAL_OPTIONS } from "./options.ts";
 const COMMANDS: Readonly<Record<string, () => Promise<CommandSpec>>> = {
   up: async () => (await import("./up.ts")).up,
   server: async () => (await import("./server.ts")).server,
+  router: async () => (await import("./router.ts")).router,
   agent: async () => (await import("./agent.ts")).agent,
   ctl: async () => (await import("./ctl/group.ts")).ctl,
   complete: async () => (await import("./complete-command.ts")).completeCommand(() => loadRoot()),

@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { Server as TlsServer } from "node:tls";
 import { type ErrorCode, ERRORS } from "../core/errors.ts";
+import type { Millis } from "../core/ids.ts";
 import { assertNever } from "../core/result.ts";
 import type { UsageRecord } from "../core/usage.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -45,6 +46,8 @@ export interface RouterServerOptions {
   readonly usage: UsageSink;
   readonly keys: KeyBook;
   readonly tracer: RequestTracer | undefined;
+  /** How long no control plane has been heard by which routes could be checked; undefined: one is there. */
+  readonly away?: () => Millis | undefined;
 }
 
 /** A request before it is known who answers it. */
@@ -257,22 +260,34 @@ export class RouterServer {
   }
 
   #readiness(asked: Asked): void {
-    const models = [...this.fleet.models()];
-    const isServing = models.some(({ replicas }) => replicas.length > 0);
-    if (isServing && this.#gate.isReady) this.#reply(asked, 200, '{"status":"ready"}');
-    else if (isServing) this.#reply(asked, 503, '{"status":"not ready","reason":"no keys from the control plane yet"}');
-    else {
-      // Names of models are told to those only who may know them.
-      const waiting = (this.#gate.asksForKeys ? [] : models).map(({ name, route }) => `${name}: ${route.waitingFor}`);
-      const missing =
-        this.fleet.revision === undefined ? "no routes from the control plane yet" : "no model has a ready replica";
-      this.#reply(asked, 503, JSON.stringify({ status: "not ready", reason: missing, waiting }));
+    const reason = this.notReady();
+    if (reason === undefined) {
+      this.#reply(asked, 200, this.#readyBody());
+      return;
     }
+    // Names of models are told to those only who may know them.
+    const models = this.#gate.asksForKeys ? [] : [...this.fleet.models()];
+    const waiting = models.map(({ name, route }) => `${name}: ${route.waitingFor}`);
+    this.#reply(asked, 503, JSON.stringify({ status: "not ready", reason, waiting }));
+  }
+
+  /** Why no request could be answered; undefined: some could. */
+  notReady(): string | undefined {
+    const isServing = [...this.fleet.models()].some(({ replicas, route }) => replicas.length > 0 || route.holds === true);
+    if (isServing) return this.#gate.isReady ? undefined : "no keys from the control plane yet";
+    return this.fleet.revision === undefined ? "no routes from the control plane yet" : "no model has a ready replica";
+  }
+
+  #readyBody(): string {
+    const away = this.#options.away?.();
+    if (away === undefined) return '{"status":"ready"}';
+    return JSON.stringify({ status: "ready", control_plane: "away", age_seconds: Math.round(away / 1000) });
   }
 
   async #metricsText(asked: Asked): Promise<void> {
     if (this.#gate.asksForKeys) {
-      const message = "With keys asked for, the numbers are only at the control plane's port.";
+      const message =
+        "With keys asked for, the numbers are at the control plane's port, or on metrics_listen of a router alone.";
       this.#refuse(asked, { code: "UNKNOWN_URL", message });
       return;
     }

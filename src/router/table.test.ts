@@ -5,6 +5,7 @@ import { profileName, replicaId } from "../core/ids.ts";
 import type { RouteTable } from "../core/route.ts";
 import { systemClock } from "../platform/clock.ts";
 import { silentLogger } from "../platform/logger.ts";
+import { onlyControlPlane } from "./control-line.ts";
 import { Fleet } from "./fleet.ts";
 import { KeyBook } from "./keys/key-book.ts";
 import { TableClient } from "./table.ts";
@@ -38,7 +39,7 @@ afterEach(async () => {
 function start(source: RouteSource): Fleet {
   const fleet = new Fleet(systemClock);
   client = new TableClient({
-    transport: source.transport(),
+    control: onlyControlPlane(source.transport()),
     holder: fleet,
     keys: new KeyBook(),
     routerId: "r",

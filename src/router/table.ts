@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { createClient, type Transport } from "@connectrpc/connect";
-import { messageOf } from "../core/errors.ts";
+import { createClient } from "@connectrpc/connect";
+import { formatDuration } from "../core/format.ts";
 import { millis, type Millis } from "../core/ids.ts";
 import type { KeySet } from "../core/client-key.ts";
 import type { RouteTable } from "../core/route.ts";
@@ -12,6 +12,7 @@ import {
   type RouterSessionRequest,
   RouterSessionRequestSchema,
 } from "../wire/gen/llmgw/v1/router_pb.js";
+import type { ControlLine, ControlPlanes } from "./control-line.ts";
 import type { SessionPart } from "./session-part.ts";
 import { keySetFromWire } from "../wire/keys.ts";
 import { routeTableFromWire } from "../wire/routes.ts";
@@ -23,10 +24,14 @@ interface TableHolder {
   readonly changes: number;
   update(table: RouteTable): void;
   inFlight(): Readonly<Record<string, number>>;
+  /** Requests that wait, by profile. */
+  waiting(): Readonly<Record<string, number>>;
+  /** Set while there is a session: called when a report is worth being sent at once. */
+  onColdWait: () => void;
 }
 
 export interface TableClientOptions {
-  readonly transport: Transport;
+  readonly control: ControlPlanes;
   readonly holder: TableHolder;
   readonly keys: { update(set: KeySet): void };
   readonly routerId: string;
@@ -43,6 +48,15 @@ const REPORT_EVERY: Millis = millis(1_000);
 const FIRST_DELAY: Millis = millis(200);
 /** A router lives long without a control plane; more often than this would only be noise at its start. */
 const LONGEST_DELAY: Millis = millis(5_000);
+/** The same complaint of the same control plane. */
+const SAME_AGAIN: Millis = millis(60_000);
+
+/** How a session ended, or why there was none. */
+interface End {
+  readonly server: string;
+  readonly tables: number;
+  readonly reason: string;
+}
 
 /**
  * Keeps the session with the control plane: takes route tables, reports what is in flight. While the stream is away the
@@ -52,6 +66,8 @@ export class TableClient {
   readonly #options: TableClientOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
+  /** What was said of each control plane that is away. */
+  readonly #told = new Map<string, { readonly reason: string; readonly at: Millis }>();
 
   constructor(options: TableClientOptions) {
     this.#options = options;
@@ -67,45 +83,86 @@ export class TableClient {
   }
 
   async #run(): Promise<void> {
-    const { clock, random, logger } = this.#options;
+    const { clock, random, control } = this.#options;
     const { signal } = this.#stopping;
     let failures = 0;
     while (!signal.aborted) {
-      const tables = await this.#session().catch((error: unknown) => {
-        if (!this.#stopping.signal.aborted) {
-          logger.warn({ reason: messageOf(error) }, "no session with the control plane; routes stay as they are");
-        }
-        return 0;
-      });
-      failures = tables > 0 ? 1 : failures + 1;
-      // Routers that lost the same control plane do not come back to it at the same moment.
-      const full = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (failures - 1));
-      await pause(clock, millis(full / 2 + (full / 2) * random()), signal);
+      const end = await this.#connect();
+      if (signal.aborted) return;
+      failures = end.tables > 0 ? 1 : failures + 1;
+      // The wait grows with each round over all of them. Routers that lost the same control plane do not come back at one moment.
+      const round = Math.floor((failures - 1) / control.count);
+      const full = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** round);
+      const delay = millis(full / 2 + (full / 2) * random());
+      this.#complain(end, delay);
+      await pause(clock, delay, signal);
     }
   }
 
-  /** One stream, from hello to its end. Answers how many tables it brought. */
-  async #session(): Promise<number> {
-    const { transport, holder, logger, parts = [] } = this.#options;
+  async #connect(): Promise<End> {
+    const { control } = this.#options;
+    const end = { server: "", tables: 0, reason: "the control plane ended the session" };
+    let line: ControlLine | undefined;
+    try {
+      line = await control.dial();
+      end.server = line.server;
+      await this.#session(line, () => {
+        if (end.tables === 0) this.#tellConnected(line?.server ?? "");
+        end.tables += 1;
+      });
+    } catch (error) {
+      end.reason = control.explain(error);
+    } finally {
+      line?.close();
+    }
+    return end;
+  }
+
+  #tellConnected(server: string): void {
+    this.#told.delete(server);
+    if (server !== "") this.#options.logger.info({ server }, `connected to the control plane ${server}`);
+  }
+
+  /** A control plane that stays away is told of once a minute, and again when another reason keeps the router from it. */
+  #complain({ server, reason, tables }: End, delay: Millis): void {
+    const { clock, logger } = this.#options;
+    const now = clock.monotonic();
+    const told = this.#told.get(server);
+    if (tables === 0 && told?.reason === reason && now - told.at < SAME_AGAIN) return;
+    this.#told.set(server, { reason, at: now });
+    const away = server === "" ? "the control plane" : `the control plane ${server}`;
+    const again = formatDuration(delay);
+    logger.warn(
+      { reason, server },
+      `no session with ${away}: ${reason}; routes and keys stay as they are, next try in ${again}`,
+    );
+  }
+
+  /** One stream, from hello to its end. Calls back with each table that it brings. */
+  async #session(line: ControlLine, onTable: () => void): Promise<void> {
+    const { holder, logger, parts = [] } = this.#options;
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal, this.#stopping.signal]);
     const mailbox = new Mailbox();
-    let tables = 0;
-    for (const part of parts) part.opened(mailbox.wake.bind(mailbox));
+    holder.onColdWait = mailbox.wake.bind(mailbox);
     try {
-      const client = createClient(RouterService, transport);
+      const client = createClient(RouterService, line.transport);
       for await (const { body } of client.session(this.#outgoing(mailbox, signal), { signal })) {
+        // Before its first word it is not known whether it takes this router at all.
+        if (!mailbox.isAnswered) for (const part of parts) part.opened(mailbox.wake.bind(mailbox));
+        mailbox.isAnswered = true;
         for (const part of parts) part.heard(body);
         if (body.case === "keys") this.#options.keys.update(keySetFromWire(body.value));
-        if (body.case !== "table") continue;
-        tables += 1;
-        holder.update(routeTableFromWire(body.value));
-        logger.debug({ revision: holder.revision }, "routes");
+        if (body.case === "table") {
+          holder.update(routeTableFromWire(body.value));
+          logger.debug({ revision: holder.revision }, "routes");
+          onTable();
+          mailbox.knowsTable = true;
+        }
         mailbox.wake();
       }
-      return tables;
     } finally {
-      for (const part of parts) part.closed();
+      if (mailbox.isAnswered) for (const part of parts) part.closed();
       ending.abort();
       mailbox.wake();
     }
@@ -117,12 +174,15 @@ export class TableClient {
     yield request({ case: "hello", value: { routerId, ended: [...ended] } });
     let toldChanges = -1;
     while (!signal.aborted) {
-      const inFlight = holder.inFlight();
-      if (holder.revision !== undefined && (holder.changes !== toldChanges || Object.keys(inFlight).length > 0)) {
+      const counts = { inFlight: { ...holder.inFlight() }, waiting: { ...holder.waiting() } };
+      const isBusy = Object.keys(counts.inFlight).length + Object.keys(counts.waiting).length > 0;
+      // A table of another stream, or from disk, has a number that may mean another table here.
+      const { revision } = mailbox.knowsTable ? holder : { revision: undefined };
+      if (revision !== undefined && (holder.changes !== toldChanges || isBusy)) {
         toldChanges = holder.changes;
-        yield request({ case: "report", value: { tableRevision: holder.revision, inFlight: { ...inFlight } } });
+        yield request({ case: "report", value: { tableRevision: revision, ...counts } });
       }
-      for (const part of parts) {
+      for (const part of mailbox.isAnswered ? parts : []) {
         for (let said = part.next(); said !== undefined; said = part.next()) yield request(said);
       }
       await Promise.race([mailbox.woken(), pause(clock, REPORT_EVERY, signal)]);
@@ -136,6 +196,10 @@ const request = (
 
 /** Lets the sending half of a session sleep until the receiving half has something for it. */
 class Mailbox {
+  /** Something has come on this stream. */
+  isAnswered = false;
+  /** A table has. */
+  knowsTable = false;
   #hasMail = false;
   #resolve: (() => void) | undefined;
 

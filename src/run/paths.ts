@@ -20,21 +20,25 @@ export interface AgentPaths {
 export interface Paths {
   /** Holds `admin-token` and `server.db`. */
   readonly serverDir: string;
+  /** Of a router alone. */
+  readonly routerDir: string;
   readonly agent: AgentPaths;
 }
 
 const below = (folder: string): Paths => ({
   serverDir: folder,
+  routerDir: join(folder, "router"),
   agent: { workDir: join(folder, "agent"), weightsDir: join(folder, "weights"), enginesDir: join(folder, "engines") },
 });
 
 /** The system's folders, as the agent's configuration names them. */
 const SYSTEM: Paths = {
   serverDir: "/var/lib/llmgw",
+  routerDir: "/var/lib/llmgw-router",
   agent: { workDir: "/var/lib/llmgw-agent", weightsDir: "/var/lib/llmgw-weights", enginesDir: "/opt/llmgw/engines" },
 };
 
-/** For `llmgw server` and `llmgw agent`: below --data-dir; else the system's folders for root and the XDG ones for others. */
+/** For `llmgw server`, `llmgw router` and `llmgw agent`: below --data-dir; else the system's folders for root and the XDG ones for others. */
 export function pathsFor(place: Place): Paths {
   if (place.dataDir !== undefined) return below(place.dataDir);
   if (place.isRoot) return SYSTEM;
@@ -42,6 +46,7 @@ export function pathsFor(place: Place): Paths {
   const state = join(xdg(place, "XDG_STATE_HOME", ".local/state"), "llmgw");
   return {
     serverDir: data,
+    routerDir: join(state, "router"),
     agent: { workDir: join(state, "agent"), weightsDir: join(data, "weights"), enginesDir: join(data, "engines") },
   };
 }

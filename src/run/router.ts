@@ -1,19 +1,25 @@
 import type { Transport } from "@connectrpc/connect";
+import { formatDuration } from "../core/format.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { RouterAuth } from "../router/keys/gate.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "../router/limits.ts";
 import type { RoutingPolicyName } from "../routing/policies.ts";
 import { RouterServer } from "../router/server.ts";
+import { onlyControlPlane, type ControlPlanes } from "../router/control-line.ts";
+import { LastKnown, type LastKnownOptions } from "../router/state/last-known.ts";
 import { TableClient } from "../router/table.ts";
+import { keySetFromWire } from "../wire/keys.ts";
+import { routeTableFromWire } from "../wire/routes.ts";
+import { totalFromWire } from "../wire/usage.ts";
 import { openRouterBooks } from "./router-books.ts";
 import type { Tracing } from "./tracing.ts";
 import { tracingSettings } from "./tracing-settings.ts";
 
 export interface RouterOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  /** Where RouterService is: the control plane, or one in the same process. */
-  readonly transport: Transport;
+  /** Where RouterService is: control planes elsewhere, or the one in the same process. */
+  readonly transport: Transport | ControlPlanes;
   readonly logger: Logger;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -27,6 +33,8 @@ export interface RouterOptions {
   readonly asksUsage?: boolean;
   /** Where usage is kept until the control plane has it. Left out: what is not sent yet is lost with the process. */
   readonly stateDir?: string;
+  /** The file of the last known routes and keys, for starts without a control plane. Left out: there are no such starts. */
+  readonly lastKnown?: Pick<LastKnownOptions, "path" | "writes">;
   readonly clock?: Clock;
   /** Where OTEL_* variables are looked for; left out: nothing is traced. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -35,6 +43,8 @@ export interface RouterOptions {
 export interface RunningRouter {
   readonly url: string;
   readonly port: number;
+  /** Why no request could be answered; undefined: some could. */
+  notReady(): string | undefined;
   /** Prometheus' exposition text, for a process that shows it elsewhere too. */
   metrics(): Promise<string>;
   /** Shows another certificate, in PEM, to connections that are made from now on. Nothing, when the router speaks no TLS. */
@@ -49,6 +59,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
   const random = Math.random;
   const tracing = await openTracing(options.env ?? {}, logger);
   const books = await openRouterBooks({ stateDir: options.stateDir, clock, logger });
+  const lastKnown = options.lastKnown && (await LastKnown.open({ ...options.lastKnown, clock, logger }));
   const server = new RouterServer({
     clock,
     random,
@@ -62,19 +73,21 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     usage: books.journal,
     keys: books.keys,
     tracer: tracing,
+    away: () => lastKnown?.away(),
   });
+  if (lastKnown !== undefined) recall(lastKnown, server, logger);
   const port = await server.listen(listen.host, listen.port).catch(async (error: unknown) => {
     await books.close();
     throw error;
   });
   books.journal.watch(() => server.running());
   const table = new TableClient({
-    transport,
+    control: "dial" in transport ? transport : onlyControlPlane(transport),
     holder: server.fleet,
     keys: books.keys,
     routerId: books.instance,
     ended: books.ended,
-    parts: books.parts,
+    parts: [...books.parts, ...(lastKnown === undefined ? [] : [lastKnown])],
     clock,
     random,
     logger,
@@ -86,6 +99,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     url: `${scheme}://${host}:${String(port)}`,
     port,
     metrics: () => server.metrics.text(),
+    notReady: () => server.notReady(),
     renewTls: (tls) => {
       server.renewTls(tls);
     },
@@ -94,9 +108,24 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
       await tracing?.stop();
       await books.drain();
       await table.stop();
+      await lastKnown?.stop();
       await books.close();
     },
   };
+}
+
+/** Puts in force what was known when a router last ran here, until a control plane says otherwise. */
+function recall(lastKnown: LastKnown, { fleet, keys }: RouterServer, logger: Logger): void {
+  const { table, keys: keySet, totals } = lastKnown.known;
+  if (keySet !== undefined) keys.update(keySetFromWire(keySet));
+  for (const total of totals.totals.map(totalFromWire)) keys.byId(total.keyId)?.use.budget.setTotal(total);
+  if (table === undefined) return;
+  fleet.update(routeTableFromWire(table));
+  const age = formatDuration(lastKnown.away() ?? 0);
+  logger.info(
+    { models: table.models.length, keys: keySet?.keys.length ?? 0 },
+    `routes and keys of ${age} ago were found on disk: they are in force until a control plane answers`,
+  );
 }
 
 /** The SDK is large: it is loaded only where the environment asks for it. */

@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import type { RouterConfig } from "../config/router.ts";
+import { isLoopback } from "../config/ip.ts";
+import { readToken } from "../core/access-token.ts";
+import { LlmgwError } from "../core/errors.ts";
+import { type Clock, systemClock } from "../platform/clock.ts";
+import type { Logger } from "../platform/logger.ts";
+import { FollowedTls } from "../pki/follow.ts";
+import { listenError } from "./listen-error.ts";
+import { routerDial } from "./router-dial.ts";
+import { followRouterTls } from "./router-tls.ts";
+import { type RunningRouter, startRouter } from "./router.ts";
+
+export interface RouterAloneOptions {
+  readonly config: RouterConfig;
+  readonly stateDir: string;
+  readonly logger: Logger;
+  /** Trusted authorities and OTEL_* variables are looked for in it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock;
+  /** Of several processes with one folder only the first writes what they all know. */
+  readonly writesLastKnown?: boolean;
+}
+
+export interface RunningRouterAlone extends RunningRouter {
+  /** Reads its certificates again. */
+  reload(): void;
+}
+
+/**
+ * One process of a router without a control plane in it. Rejects, in words, when its port or its certificates cannot be used;
+ * a control plane that is away is no failure.
+ */
+export async function startRouterAlone(options: RouterAloneOptions): Promise<RunningRouterAlone> {
+  const { config, stateDir, logger, env, clock = systemClock } = options;
+  await using started = new AsyncDisposableStack();
+  const identity = config.server_tls && (await openIdentity(config.server_tls, { clock, logger }));
+  const shown = config.tls && (await followRouterTls(config.tls, "tls", { clock, logger }));
+  for (const followed of [identity, shown]) {
+    if (followed === undefined) continue;
+    started.defer(() => {
+      followed.close();
+    });
+  }
+  const { listen, auth, cors, policy, queue, count_streams: asksUsage } = config;
+  const router = await startRouter({
+    ...{ listen, logger, auth, cors, policy, asksUsage, clock, env, stateDir },
+    transport: routerDial({ servers: config.servers, token: config.token, tls: identity, env, clock }),
+    lastKnown: { path: join(stateDir, "last-known.json"), writes: options.writesLastKnown ?? true },
+    limits: { queueLength: queue.length, queueWait: queue.wait, coldWait: queue.cold_wait, headroom: queue.headroom, stop: config.drain },
+    ...(shown === undefined ? {} : { tls: shown.current }),
+  }).catch((error: unknown) => {
+    throw error instanceof LlmgwError ? error : listenError(error, listen, "listen");
+  });
+  shown?.onChange((texts) => {
+    router.renewTls(texts);
+  });
+  started.defer(() => router.stop());
+  const running = started.move();
+  return {
+    ...router,
+    reload: () => {
+      void identity?.reload();
+      void shown?.reload();
+    },
+    stop: () => running.disposeAsync(),
+  };
+}
+
+/** What a router shows to control planes. */
+async function openIdentity(
+  { ca, cert, key }: NonNullable<RouterConfig["server_tls"]>,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): Promise<FollowedTls> {
+  const opened = await FollowedTls.open({ files: { ca, cert, key }, where: "server_tls", clock, logger });
+  if (opened.ok) return opened.value;
+  throw new LlmgwError("BAD_CONFIG", `the certificates cannot be used:\n${opened.error.join("\n")}`);
+}
+
+/** What is wrong with what the router proves itself by and can be seen before a control plane is asked. */
+export function lookAtProof({ servers, server_tls: tls, token }: RouterConfig, logger: Logger): void {
+  if (tls === undefined && token === undefined) {
+    logger.warn(
+      "neither server_tls nor token is set: control planes give routes to nobody unknown. `llmgw ctl token create NAME --role router` makes a token",
+    );
+  }
+  if (token !== undefined && readToken(token)?.secret.startsWith("llmgw-join-") === true) {
+    logger.warn(
+      "token is a join token, which admits nodes: `llmgw ctl token create NAME --role router` makes one for routers",
+    );
+  }
+  for (const server of servers.filter(isOpenHttp)) {
+    logger.warn(
+      `servers: ${server} is plain http: anyone on the way can read the engines' keys and the token. \`llmgw ctl cert\` makes certificates`,
+    );
+  }
+}
+
+const isOpenHttp = (server: string): boolean =>
+  server.startsWith("http:") && !isLoopback(new URL(server).hostname.replace(/^\[|\]$/g, ""));
