@@ -10,6 +10,7 @@ import type { DesiredState } from "../core/desired.ts";
 import { bytes, millis, nodeId } from "../core/ids.ts";
 import type { Inventory } from "../core/node.ts";
 import type { ObservedState } from "../core/observed.ts";
+import { steppingClock } from "../../test/fakes/stepping-clock.ts";
 import { systemClock } from "../platform/clock.ts";
 import { silentLogger } from "../platform/logger.ts";
 import type { SessionRequest } from "../wire/gen/llmgw/v1/agent_pb.js";
@@ -144,6 +145,20 @@ describe("a stream", () => {
       "observed",
       "inventory",
     ]);
+  });
+
+  test("is not noticed by a wall clock that is set by days", async () => {
+    const heard: SessionRequest[] = [];
+    const clock = steppingClock();
+    const { link, logged } = node([await control(attentive(heard))], { clock });
+    const beats = () => casesOf(heard).filter((name) => name === "heartbeat").length;
+    await expect.poll(beats, WAIT).toBeGreaterThan(1);
+    for (const days of [30, -60, 400]) {
+      clock.step(days * 86_400_000);
+      const before = beats();
+      await expect.poll(beats, WAIT).toBeGreaterThan(before + 3);
+    }
+    expect({ losses: link.losses, logged: logged.length }).toEqual({ losses: 0, logged: 1 });
   });
 
   test("B44 that goes silent is given up after two intervals, and another one is made", async () => {

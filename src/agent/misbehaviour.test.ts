@@ -3,12 +3,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { fastClock } from "../../test/fakes/fast-clock.ts";
+import { steppingClock } from "../../test/fakes/stepping-clock.ts";
 import {
   agent,
   desired,
   firstPort,
   HOST,
   id,
+  killAgent,
   kindOf,
   ours,
   plan,
@@ -123,6 +125,22 @@ test("a key that no request can carry is a reason, and no end of the agent", asy
   await expect.poll(() => seen(replicas)?.state, WAIT).toMatchObject({ note: anyText("Invalid character") });
   replicas.apply(plan(2));
   await expect.poll(kindOf(replicas), WAIT).toBe("stopped");
+});
+
+test("a wall clock that is set while an engine loads, serves and is taken over moves nothing", async () => {
+  const clock = steppingClock();
+  const first = await agent({ clock });
+  first.apply(plan(1, desired({ args: ["--load-seconds", "1"], startTimeout: millis(20_000) })));
+  await expect.poll(kindOf(first), WAIT).toBe("starting");
+  clock.step(30 * 86_400_000);
+  const { pid } = await ready(first);
+  await killAgent(first);
+  clock.step(-60 * 86_400_000);
+  const second = await agent({ clock });
+  second.apply(plan(1, desired({ args: ["--load-seconds", "1"], startTimeout: millis(20_000) })));
+  expect(await ready(second)).toMatchObject({ pid, restarts: 0 });
+  second.apply(plan(2));
+  await expect.poll(kindOf(second), WAIT).toBe("stopped");
 });
 
 /** The file that limits a group's memory: v2's, else v1's. */
