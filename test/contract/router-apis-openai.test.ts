@@ -211,6 +211,20 @@ describe("headers of every answer", () => {
   });
 });
 
+test("a body of another type is refused, and so is a page's that hides what it is; nothing is asked", async () => {
+  const upstream = await start(undefined, json("{}"));
+  const ask = async (type: string, more: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+    const response = await harness.post({ model: "m" }, { headers: { "content-type": type, ...more } });
+    return [response.status, (await errorOf(response)).code];
+  };
+  const refused = [415, "unsupported_content_type"];
+  expect(await ask("application/xml")).toEqual(refused);
+  expect(await ask("multipart/form-data; boundary=x")).toEqual(refused);
+  expect(await ask("text/plain", { origin: "https://evil.example" })).toEqual(refused);
+  expect(upstream.requests).toHaveLength(0);
+  expect((await harness.post({ model: "m" }, { headers: { "content-type": "text/plain" } })).status).toBe(200);
+});
+
 test("what would have to be kept between requests is refused with a reason", async () => {
   await start(undefined, json("{}"));
   for (const path of ["/v1/files", "/v1/batches", "/v1/threads/t/runs", "/v1/responses/resp_1", "/v1/conversations"]) {
