@@ -85,13 +85,14 @@ describe.each(Object.entries(WAYS))("the admin API %s", (_, start) => {
       want: /f\.yaml:6: .*nam(.|\n)*f\.yaml:7: /,
     },
     {
-      name: "what this version cannot do",
+      name: "what the engine cannot do",
       call: (on: Site) =>
         on.admin.apply({
-          manifest: "kind: Profile\nname: g\nmodel: { source: hf:a/b }\nresources: { gpus: 1, nodes: 2 }\n",
+          manifest:
+            "kind: Profile\nname: g\nmodel: { source: hf:a/b }\nengine: llama.cpp\nresources: { gpus: 1, nodes: 2 }\n",
         }),
       code: Code.InvalidArgument,
-      want: /several nodes/,
+      want: /one node only/,
     },
     {
       name: "a log of nobody",

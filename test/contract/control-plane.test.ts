@@ -54,6 +54,7 @@ describe.each(Object.entries(WAYS))("a control plane %s", (_, start) => {
       port: 41_000,
       apiKey: wanted.apiKey,
       slots: 4,
+      apis: expect.arrayContaining(["chat"]) as readonly string[],
     });
     watching.report({ [id]: 3 });
     await expect.poll(async () => (await on.admin.getStatus({})).requestsInFlight, soon).toBe(3);
