@@ -11,6 +11,8 @@ import { until } from "./wait.ts";
 // What only a real terminal shows: pictures that are drawn over, Ctrl-C, lines that are typed.
 
 const LAUNCHER = resolve(import.meta.dirname, "../../bin/llmgw");
+/** Of util-linux: runs a command at a terminal of its own. */
+const TERMINAL_GIVER = "script";
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 const COLUMNS = 60;
@@ -52,10 +54,10 @@ afterAll(async () => {
   await new Promise((done) => router.close(done));
 });
 
-/** The program at a terminal of its own, which `script` gives it. */
+/** The program at a terminal of its own. */
 function atTerminal(line: string, env: Readonly<Record<string, string>> = {}) {
   const size = `stty cols ${String(COLUMNS)} rows ${String(ROWS)}`;
-  const child = spawn("script", ["-qec", `${size}; exec '${LAUNCHER}' ${line}`, "/dev/null"], {
+  const child = spawn(TERMINAL_GIVER, ["-qec", `${size}; exec '${LAUNCHER}' ${line}`, "/dev/null"], {
     env: { ...process.env, LLMGW_SERVER: admin.url, LLMGW_TOKEN: "t", TERM: "xterm", NO_COLOR: "", ...env },
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -70,7 +72,7 @@ function atTerminal(line: string, env: Readonly<Record<string, string>> = {}) {
 }
 
 const hasScript = await new Promise<boolean>((done) => {
-  const probe = spawn("script", ["--version"], { stdio: "ignore" });
+  const probe = spawn(TERMINAL_GIVER, ["--version"], { stdio: "ignore" });
   probe.on("error", () => {
     done(false);
   });
@@ -78,7 +80,7 @@ const hasScript = await new Promise<boolean>((done) => {
     done(true);
   });
 });
-if (!hasScript) console.log("skipped: there is no `script` on this machine, which gives programs a terminal");
+if (!hasScript) console.log(`skipped: there is no ${TERMINAL_GIVER} on this machine, which gives programs a terminal`);
 
 /** The text without colours, as rows. */
 const rows = (text: string): readonly string[] => text.replaceAll(/\u001b\[[0-9;]*m/g, "").split(/\r?\n/);
@@ -87,7 +89,7 @@ describe.skipIf(!hasScript)("at a terminal", () => {
   test("a watch is drawn over itself, fits the window, and Ctrl-C ends it with 0", async () => {
     nodeState = "ready";
     const watch = atTerminal("ctl nodes -w");
-    await until("the first picture", () => watch.text().includes("more lines"));
+    await until("the first picture", () => watch.text().includes("more lines"), { seen: watch.text });
     expect(watch.text()).toContain("\u001b[32mready");
     nodeState = "unreachable";
     await until("the change", () => watch.text().includes("unreachable"));

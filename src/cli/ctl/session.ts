@@ -47,7 +47,7 @@ export async function withSession(
   }
 }
 
-export async function connectionFor(flags: Flags, io: Io): Promise<Connection> {
+async function connectionFor(flags: Flags, io: Io): Promise<Connection> {
   const contextPath = contextFilePath({ env: io.env, home: homeFolder(io.env) });
   const contexts = await readContextFile(contextPath);
   const tokenFile = flags.text("token-file");
