@@ -236,13 +236,13 @@ describe("what is refused in a profile", () => {
 describe("what this version does not carry out", () => {
   test.each([
     ["", []],
-    ["replicas: {max: 2}", ["replicas as a range"]],
+    ["replicas: {max: 2}", []],
     ["resources: {nodes: 2, gpus: 1}\nengine: llama.cpp", ["llama.cpp runs a replica on one node only"]],
     ["engine: vllm", []],
     ["engine: sglang", []],
     ["engine: llama.cpp", []],
     ["adapters: {a: 'hf:a/b'}", ["adapters"]],
-    ["adapters: {a: 'hf:a/b'}\nreplicas: {max: 2}", ["replicas as a range", "adapters"]],
+    ["adapters: {a: 'hf:a/b'}\nreplicas: {max: 2}", ["adapters"]],
   ])("%s", (lines, want) => {
     const [object] = objects(`${LEAST}${lines}\n`);
     if (object === undefined) throw new Error("no object");

@@ -45,6 +45,10 @@ export const routerKeys = {
           "Requests for one profile that may wait while all its replicas are full; the next one is refused with 503.",
         ),
         wait: setting(duration({ min: 1 }).prefault("2m"), "The longest that a request waits there."),
+        cold_wait: setting(
+          duration({ min: 1 }).prefault("5m"),
+          "The longest that a request is held while the first replica of a profile starts that was scaled to 0.",
+        ),
         headroom: setting(
           integer({ min: 0, max: 1_024 }).prefault(1),
           "Requests that a replica is given beyond its engine's slots, so that it is never idle between two.",
@@ -52,6 +56,10 @@ export const routerKeys = {
       })
       .prefault({}),
     "Waiting for a replica.",
+  ),
+  rescue: setting(
+    oneOf(["on", "off"]).prefault("on"),
+    "Whether chat and completion streams go on at another replica when the one that sent them dies.",
   ),
   count_streams: setting(
     flag().prefault(true),

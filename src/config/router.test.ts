@@ -26,7 +26,8 @@ tls: { cert: /etc/llmgw/r.pem, key: /etc/llmgw/r-key.pem }
 auth: keys
 cors: ["*"]
 policy: least-work
-queue: { length: 10, wait: 5s, headroom: 0 }
+queue: { length: 10, wait: 5s, cold_wait: 1m, headroom: 0 }
+rescue: off
 count_streams: false
 workers: 4
 state_dir: /srv/router
@@ -42,7 +43,8 @@ describe("router.yaml", () => {
       auth: "keys",
       cors: [],
       policy: "prefix-affinity",
-      queue: { length: 1_024, wait: 120_000, headroom: 1 },
+      queue: { length: 1_024, wait: 120_000, cold_wait: 300_000, headroom: 1 },
+      rescue: "on",
       count_streams: true,
       workers: 1,
       metrics_listen: { host: "127.0.0.1", port: 7446 },

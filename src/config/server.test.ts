@@ -24,7 +24,8 @@ const DEFAULTS = {
     auth: "keys",
     cors: [],
     policy: "prefix-affinity",
-    queue: { length: 1_024, wait: 120_000, headroom: 1 },
+    queue: { length: 1_024, wait: 120_000, cold_wait: 300_000, headroom: 1 },
+    rescue: "on",
     count_streams: true,
   },
   engines: {},
@@ -44,7 +45,8 @@ router:
   auth: none
   cors: ["https://app.example", "http://localhost:5173"]
   policy: least-work
-  queue: { length: 10, wait: 5s, headroom: 0 }
+  queue: { length: 10, wait: 5s, cold_wait: 1m, headroom: 0 }
+  rescue: off
   count_streams: false
 engines:
   llama.cpp: { version: b12000, source: "https://mirror.example/llama/" }
@@ -78,7 +80,8 @@ describe("server.yaml", () => {
         auth: "none",
         cors: ["https://app.example", "http://localhost:5173"],
         policy: "least-work",
-        queue: { length: 10, wait: 5_000, headroom: 0 },
+        queue: { length: 10, wait: 5_000, cold_wait: 60_000, headroom: 0 },
+        rescue: "off",
         count_streams: false,
       },
       engines: {

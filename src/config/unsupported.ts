@@ -22,10 +22,6 @@ interface Rule {
 
 const RULES: readonly Rule[] = [
   {
-    holds: ({ replicas }) => replicas.kind === "range",
-    why: ({ name }) => `${name}: replicas as a range is not carried out by this version; write a number`,
-  },
-  {
     holds: ({ resources, engine }) => resources.nodes > 1 && engine !== "auto" && engineOf(engine)?.spansNodes !== true,
     why: ({ name, engine }) =>
       `${name}: ${engine} runs a replica on one node only; ` +

@@ -42,25 +42,27 @@ const COMING: readonly ReplicaKind[] = ["placed", "preparing", "starting"];
  * that nothing is known of yet needs those that it has.
  */
 export function scaleByLoad(range: ReplicaRange, before: Demand | undefined, view: ScaleView): Demand {
-  const { load, replicas, now } = view;
-  const counting = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].counts);
+  const { load, now } = view;
+  const counting = view.replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].counts);
   const isFirst = !counting.some(({ state }) => state.kind === "ready");
-  const was = before?.wanted ?? counting.length;
-  const isComing = isFirst && counting.some(({ state }) => COMING.includes(state.kind));
   const asked = Math.ceil(load / range.targetInFlight);
-  const needed = Math.max(
-    // The start that a burst waits for serves all of it: whether that is enough is seen once it does.
-    isFirst ? Math.min(asked, Math.max(1, was)) : asked,
-    // What somebody has asked for is to serve before it can be idle, however long its start takes.
-    isComing ? Math.min(1, was) : 0,
-    view.isKnown && before !== undefined ? 0 : was,
-  );
-  const count = Math.min(needed, range.max);
+  const unknown = before === undefined || !view.isKnown;
+  const was = before?.wanted ?? counting.length;
+  const needed = isFirst ? neededFirst(asked, was, counting) : asked;
+  const count = Math.min(range.max, unknown ? Math.max(was, needed) : needed);
   const lasting = (before?.peaks ?? []).filter((peak) => peak.count > count && now - peak.at < range.idle);
   const peaks = [...lasting, { count, at: now }];
   const highest = Math.max(...peaks.map((peak) => peak.count));
   const wanted = Math.min(range.max, Math.max(range.min, highest));
   return { wanted, load, isFirst, since: before?.since ?? now, peaks };
+}
+
+/** While none is ready. */
+function neededFirst(asked: number, was: number, counting: readonly Replica[]): number {
+  // What somebody has asked for is to serve before it can be idle, however long its start takes.
+  const coming = counting.some(({ state }) => COMING.includes(state.kind)) ? Math.min(1, was) : 0;
+  // The start that a burst waits for serves all of it: whether that is enough is seen once it does.
+  return Math.max(coming, Math.min(asked, Math.max(1, was)));
 }
 
 /** How long ago the present number was last needed. */

@@ -1,22 +1,26 @@
 import { ERRORS } from "../core/errors.ts";
-import type { Millis } from "../core/ids.ts";
+import { type Millis, millis } from "../core/ids.ts";
 import type { UsageRecord } from "../core/usage.ts";
 import { admit, type Admission } from "../routing/admission.ts";
-import { decideRetry, FAILURES } from "../routing/retry.ts";
+import { decideRetry, FAILURES, type RetryDecision } from "../routing/retry.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
-import { Attempt, type AttemptOwner } from "./attempt.ts";
+import { Attempt, type AttemptOwner, type Rest, type Sending as ToReplica } from "./attempt.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
 import { inSeconds, lateUpload } from "./deadlines.ts";
 import type { EngineFailure } from "./engine/connection.ts";
 import { errorEvent, type Refusal } from "./error-body.ts";
 import type { State } from "./exchange-state.ts";
 import type { Model, Replica } from "./fleet.ts";
+import { HeldStream } from "./held-stream.ts";
 import { enter } from "./keys/enter.ts";
 import { noteFailure, noteProgress, noteRelay, noteTry, noteWait } from "./note.ts";
 import { type Question, questionOf } from "./question.ts";
 import { allAside, engineFailed, noModel, notReady, overloaded, unknownModel } from "./refusals.ts";
 import type { Relay } from "./relay.ts";
 import { refusalReply, sendReply } from "./reply.ts";
+import { KeptAnswer } from "./rescue/kept-answer.ts";
+import { mayBeKept } from "./rescue/may-be-kept.ts";
+import { type HalfWay, notGoneOn, successorOf } from "./rescue/successor.ts";
 import type { Timed } from "./sweep.ts";
 import type { EngineAsk } from "./translate/ask.ts";
 import { receive, type Upload, type UploadListener } from "./upload.ts";
@@ -26,6 +30,7 @@ interface Sending {
   readonly ask: EngineAsk;
   /** Not on a connection that was kept. */
   readonly fresh: boolean;
+  readonly rest?: Rest | undefined;
 }
 
 /**
@@ -40,7 +45,11 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   /** Kept until an answer begins: so long the request can be sent again. */
   #question: Question | undefined;
   #model: Model | undefined;
+  /** Of a stream that waits, or has waited, for the first replica to start. */
+  #held: HeldStream | undefined;
   readonly #tried: Replica[] = [];
+  /** What the client has of a stream that another replica could go on with. */
+  #kept: KeptAnswer | undefined;
   #staleRetried = false;
   #lastFailure: EngineFailure | undefined;
 
@@ -123,8 +132,8 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
       const sending = { model, replica: admission.to, failed: this.#tried.length, policy: this.#context.policyName };
       noteTry(this.#trace, sending, this.#now());
       this.#send(admission.to, question, { ask: ask.value, fresh: false });
-    } else if (admission.kind === "full") {
-      this.#wait(model);
+    } else if (admission.kind === "full" || (admission.kind === "none" && model.route.holds === true)) {
+      this.#wait(model, question);
     } else if (this.#lastFailure !== undefined) {
       this.#failed(this.#lastFailure);
     } else {
@@ -137,15 +146,21 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     return admit({ replicas, tried, needsSlot, policy: this.#context.policy, context: pick }, this.#now());
   }
 
-  /** Nothing is sent to the client while it waits: the status is not known yet. */
-  #wait(model: Model): void {
-    if (!model.room.enter(this, this.#request.visit.key ?? "")) {
-      const later = overloaded(model.route, "the queue for it is full", model.room.expectedWait());
+  /** For a slot nothing is sent to the client while it waits: the status is not known yet. For a start see HeldStream. */
+  #wait(model: Model, { isStream }: Question): void {
+    const { route, room } = model;
+    const isCold = route.replicas.length === 0;
+    if (!room.enter(this, this.#request.visit.key ?? "")) {
+      const later = isCold ? notReady(route) : overloaded(route, "the queue for it is full", room.expectedWait());
       this.#refuse(later.refusal, later.headers);
       return;
     }
     model.queued += 1;
-    this.#state = { kind: "queued", model, since: this.#now() };
+    const at = this.#now();
+    this.#state = { kind: "queued", model, since: at };
+    if (!isCold || !isStream) return;
+    const every = this.#context.limits.coldComment;
+    this.#held ??= new HeldStream(this.#request, this.ownHeaders.bind(this), { at, every });
   }
 
   onTurn(): void {
@@ -159,16 +174,19 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   onWaitOver(): void {
     if (this.#state.kind !== "queued") return;
-    const { route, room } = this.#state.model;
-    const waited = `no engine was free within ${inSeconds(this.#context.limits.queueWait)}`;
-    const later = route.replicas.length === 0 ? notReady(route) : overloaded(route, waited, room.expectedWait());
+    const { since, model } = this.#state;
+    const { route, room } = model;
+    const waited = millis(this.#now() - since);
+    const reason = `no engine was free within ${inSeconds(waited)}`;
+    const later =
+      route.replicas.length === 0 ? notReady(route, waited) : overloaded(route, reason, room.expectedWait());
     this.#refuse(later.refusal, later.headers);
   }
 
-  #send(replica: Replica, { tokens, pick, hidesUsage }: Question, { ask, fresh }: Sending): void {
+  #send(replica: Replica, { tokens, pick, hidesUsage }: Question, { ask, fresh, rest }: Sending): void {
     const of = { context: this.#context, request: this.#request, trace: this.#trace, owner: this };
     const load = { tokens, keys: pick.prompt.keys };
-    const attempt = new Attempt(of, { replica, ask, load, fresh, hidesUsage });
+    const attempt = new Attempt(of, { replica, ask, load, fresh, hidesUsage, ...(rest && { rest }) });
     this.#state = { kind: "asking", attempt };
     attempt.start();
   }
@@ -186,7 +204,14 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   onBegun(): void {
     // There is no sending again now, and a prompt can be large.
-    this.#question = undefined;
+    if (this.#kept === undefined) this.#question = undefined;
+  }
+
+  keeps({ replica, ask }: ToReplica): KeptAnswer | undefined {
+    const { rescues } = this.#context;
+    const isAlone = (this.#model?.replicas.length ?? 0) < 2;
+    if (rescues !== undefined && !isAlone && mayBeKept(ask, replica.route)) this.#kept = KeptAnswer.of(ask, rescues);
+    return this.#kept;
   }
 
   onFurther(attempt: Attempt, ask: EngineAsk): void {
@@ -204,23 +229,25 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const { health } = FAILURES[failure.kind];
     if (health !== undefined) attempt.replica.saw(health, this.#now());
     noteFailure(this.#trace, failure.detail);
-    if (attempt.relay?.hasBegun === true) this.#brokeOff(attempt.replica, attempt.relay, failure);
-    else this.#again(attempt, failure);
+    const { relay } = attempt;
+    const decision = decideRetry(failure.kind, {
+      reachedClient: relay?.hasBegun === true,
+      canGoOn: this.#kept !== undefined,
+      bodyRepeatable: this.#question !== undefined,
+      attempts: this.#trace.attempts,
+      staleRetried: this.#staleRetried,
+    });
+    if (relay?.hasBegun !== true) this.#again(attempt, failure, decision);
+    else this.#goOn(attempt, { relay, failure, decision });
   }
 
   onStuck(): void {
     this.abort();
   }
 
-  #again({ replica, sending }: Attempt, failure: EngineFailure): void {
+  #again({ replica, sending }: Attempt, failure: EngineFailure, decision: RetryDecision): void {
     this.#leave();
     this.#state = { kind: "deciding" };
-    const decision = decideRetry(failure.kind, {
-      reachedClient: false,
-      bodyRepeatable: true,
-      attempts: this.#trace.attempts,
-      staleRetried: this.#staleRetried,
-    });
     if (decision.kind === "fail" || this.#question === undefined || this.#model === undefined) {
       this.#failed(failure);
     } else if (decision.kind === "sameReplica") {
@@ -232,6 +259,38 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
       this.#tried.push(replica);
       this.#dispatch(this.#model, this.#question);
     }
+  }
+
+  /** The client has a part of the answer: another replica says the rest, or it breaks off. */
+  #goOn(attempt: Attempt, { relay, failure, decision }: HalfWay): void {
+    const { replica, sending } = attempt;
+    const question = this.#question;
+    this.#leave();
+    if (decision.kind === "sameReplica" && question !== undefined) {
+      this.#staleRetried = true;
+      this.#context.metrics.retried(failure.kind);
+      this.#send(replica, question, { ...sending, fresh: true });
+      return;
+    }
+    const kept = this.#kept;
+    const model = this.#model;
+    if (decision.kind === "fail" || question === undefined || model === undefined || kept === undefined) {
+      this.#brokeOff(replica, relay, failure);
+      return;
+    }
+    this.#tried.push(replica);
+    // Whoever has a part of the answer is not made to wait for a slot: engines have queues of their own.
+    const next = successorOf(kept, this.#admit(model, { ...question, needsSlot: false }, this.#tried));
+    if (!next.ok) {
+      this.#brokeOff(replica, relay, notGoneOn(failure, next.error));
+      return;
+    }
+    const { to, handover } = next.value;
+    this.#context.metrics.retried(failure.kind);
+    this.#trace.isPieced ||= !kept.isCounted;
+    const sent = { model, replica: to, failed: this.#tried.length, policy: this.#context.policyName };
+    noteTry(this.#trace, sent, this.#now());
+    this.#send(to, question, { ask: handover.ask, fresh: false, rest: { relay, stream: handover.stream, kept } });
   }
 
   #failed(failure: EngineFailure): void {
@@ -266,14 +325,20 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   onTick(now: Millis): void {
     if (this.#state.kind === "asking") this.#state.attempt.onTick(now);
+    if (this.#state.kind === "queued") this.#held?.onTick(now);
     if (this.#state.kind !== "uploading") return;
     const late = lateUpload(this.#state.activeAt, this.#context.limits, now);
     if (late !== undefined) this.#refuse(late, []);
   }
 
   #refuse(refusal: Refusal, headers: readonly string[]): void {
-    const { shape, requestId } = this.#request;
+    const { shape, requestId, res } = this.#request;
     const reply = refusalReply(shape, refusal, requestId);
+    if (this.#held !== undefined && res.headersSent) {
+      this.#held.fail(refusal);
+      this.#settle({ code: reply.status, outcome: "refused", detail: refusal.message });
+      return;
+    }
     const all = [...reply.headers, ...headers, ...this.ownHeaders()];
     sendReply(this.#context.clock, this.#request, { ...reply, headers: all });
     this.#settle({ code: reply.status, outcome: "refused", detail: refusal.message });
@@ -292,6 +357,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     if (this.#model !== undefined) this.#model.inFlight -= 1;
     this.#state = { kind: "over" };
     if (state.kind === "asking" && state.attempt.relay !== undefined) noteRelay(this.#trace, state.attempt.relay);
+    this.#kept?.release();
     const { accounts } = this.#context;
     const tokens = accounts.tokens(this.#trace, ending);
     this.#request.visit.leave(tokens.prompt + tokens.completion);

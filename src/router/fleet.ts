@@ -88,8 +88,10 @@ export class Fleet {
   #picks = 0;
   /** Undefined before the first table. */
   revision: number | undefined;
-  /** Counts up with each request that begins or ends at a replica. */
+  /** Counts up with each request that begins or ends at a replica, or waits for one. */
   changes = 0;
+  /** Somebody waits for a replica to be started: whoever starts them should know at once. */
+  onColdWait: () => void = () => undefined;
 
   constructor(clock: Clock, limits: RouterLimits = DEFAULT_LIMITS) {
     this.#clock = clock;
@@ -127,7 +129,7 @@ export class Fleet {
         listed.add(replica);
         return replica;
       });
-      room.replicas = model.replicas;
+      room.update({ replicas: model.replicas, holds: route.holds === true });
       models.set(route.name, model);
     }
     for (const replica of known.values()) if (!listed.has(replica)) retire(replica);
@@ -151,9 +153,12 @@ export class Fleet {
   }
 
   #room(profile: ProfileName): WaitingRoom {
-    const { queueLength, queueWait } = this.#limits;
     const now = (): Millis => this.#clock.monotonic();
-    return this.#rooms.get(profile) ?? new WaitingRoom({ length: queueLength, wait: queueWait }, now);
+    const changed = (isCold: boolean): void => {
+      this.changes += 1;
+      if (isCold) this.onColdWait();
+    };
+    return this.#rooms.get(profile) ?? new WaitingRoom(this.#limits, now, changed);
   }
 
   /** A request goes to the replica; each `begin` is met by exactly one `end`. */
@@ -182,6 +187,11 @@ export class Fleet {
       if (replica.inFlight > 0) counts[replica.id] = (counts[replica.id] ?? 0) + replica.inFlight;
     }
     return counts;
+  }
+
+  /** Requests that wait for a replica, by profile; profiles without any are left out. */
+  waiting(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#rooms].flatMap(([name, { size }]) => (size > 0 ? [[name, size]] : [])));
   }
 
   /** Gives up on requests that have waited for too long, and on connections that have been idle for too long. */

@@ -25,6 +25,10 @@ export interface RouterLimits {
   readonly queueLength: number;
   /** The longest that one waits there. */
   readonly queueWait: Millis;
+  /** The longest that a request waits for the first replica of a profile to start. */
+  readonly coldWait: Millis;
+  /** When a stream that waits so is begun with a comment, and how often the next one follows. */
+  readonly coldComment: Millis;
   /** Requests that an engine is given beyond its slots, so that it is never idle between two. */
   readonly headroom: number;
   /** How often deadlines are looked at, and so how late they may be. */
@@ -50,6 +54,10 @@ export const DEFAULT_LIMITS: RouterLimits = {
   queueLength: 1_024,
   // Clients give up after 10 minutes at the earliest; a slot on a slow machine is taken for about one.
   queueWait: millis(120_000),
+  // Half of what official clients wait; weights that must be fetched first take longer than anybody waits.
+  coldWait: millis(300_000),
+  // Until then a wait that comes to nothing can still be told by its status; impatient proxies cut at 10 s and above.
+  coldComment: millis(5_000),
   headroom: 1,
   tick: millis(250),
 };

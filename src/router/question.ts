@@ -19,6 +19,8 @@ export interface Question {
   /** The engine is asked for counts that the client did not ask for. */
   readonly hidesUsage: boolean;
   readonly needsSlot: boolean;
+  /** The client asked for events as they come. */
+  readonly isStream: boolean;
   /** Tokens of the prompt, estimated. */
   readonly tokens: number;
   readonly pick: PickContext;
@@ -45,6 +47,7 @@ export function questionOf(context: ExchangeContext, asked: Asked, upload: Uploa
     asks: new Asks({ api: endpoint.api, path, target, asker: asked, model, original: upload, body }),
     hidesUsage,
     needsSlot: endpoint.work !== "count",
+    isStream: fields.stream && endpoint.work === "generate",
     tokens: Math.ceil(upload.bytes / BYTES_PER_TOKEN),
     pick: { prompt, holders: (key) => context.fleet.prefixes.holders(key), random: context.random },
   };

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../core/errors.ts";
+import { formatDuration } from "../core/format.ts";
 import type { Millis } from "../core/ids.ts";
 import type { ModelRoute } from "../core/route.ts";
 import { LONGEST_RETRY_AFTER_SECONDS, toRetryAfter } from "../routing/retry-after.ts";
@@ -38,11 +39,13 @@ export interface Later {
   readonly headers: readonly string[];
 }
 
-export function notReady({ name, waitingFor, waitSeconds }: ModelRoute): Later {
+/** `waited`: how long the request was held. */
+export function notReady({ name, waitingFor, waitSeconds }: ModelRoute, waited?: Millis): Later {
+  const held = waited === undefined ? "" : ` The request has waited for ${formatDuration(waited)}.`;
   const reason = waitingFor === "" ? "no replica of it is ready" : waitingFor;
   const refusal: Refusal = {
     code: "MODEL_NOT_READY",
-    message: `The model \`${name}\` is not ready: ${reason}.`,
+    message: `The model \`${name}\` is not ready: ${reason}.${held}`,
     param: "model",
   };
   const seconds = waitSeconds === 0 ? UNKNOWN_WAIT_SECONDS : waitSeconds;
@@ -80,6 +83,7 @@ const SENTENCES: Readonly<Record<EngineFailure["kind"], string>> = {
   garbage: "The engine's answer is not usable",
   keyRefused: "The engine does not accept this router's key",
   busy: "The engine is too busy",
+  unwilling: "The engine broke off in the middle of its answer, and another would not go on with it",
   firstByteTimeout: "The engine did not answer in time",
   idleTimeout: "The engine stopped in the middle of its answer",
   broke: "The engine broke off in the middle of its answer",

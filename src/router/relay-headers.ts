@@ -36,8 +36,9 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   "www-authenticate",
 ]);
 
-/** Set for every stream: an engine that sets them too would have them there twice. */
-const OF_STREAMS: ReadonlySet<string> = new Set(["cache-control", "x-accel-buffering"]);
+/** Of every event stream, names and values in turn: an engine that sets them too would have them there twice. */
+export const OF_EVENT_STREAMS = ["cache-control", "no-cache, no-transform", "x-accel-buffering", "no"] as const;
+const OF_STREAMS: ReadonlySet<string> = new Set(OF_EVENT_STREAMS.filter((_, index) => index % 2 === 0));
 
 /** Headers of an engine that no client of the router should act on. */
 const KEPT_BACK_PREFIXES = ["access-control-", "x-llmgw-"] as const;
@@ -66,7 +67,7 @@ function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStream: boo
     if (isKeptBack(name) || (isStream && OF_STREAMS.has(name)) || betrays(value, replica)) continue;
     out.push(name, value);
   }
-  if (isStream) out.push("cache-control", "no-cache, no-transform", "x-accel-buffering", "no");
+  if (isStream) out.push(...OF_EVENT_STREAMS);
   else if (head.framing.kind === "length") out.push("content-length", String(head.framing.bytes));
   return out;
 }

@@ -4,11 +4,12 @@ import type { Millis } from "../core/ids.ts";
 import type { Ending } from "./account.ts";
 import { BodyWatch } from "./body-watch.ts";
 import type { Refusal } from "./error-body.ts";
+import { lateAnswer } from "./held-stream.ts";
 import { type StreamEnd, StreamWatch } from "./stream-watch.ts";
 import { KEEP_ALIVE } from "./keep-alive.ts";
 import { rewrittenHeaders } from "./relay-headers.ts";
 import type { EngineAsk, Rewrite } from "./translate/ask.ts";
-import type { Asker } from "./translate/errors.ts";
+import { type Asker, mendingErrors } from "./translate/errors.ts";
 import { Collector } from "./translate/collector.ts";
 import { EventsFilter } from "./translate/events-filter.ts";
 import { UsageFilter } from "./usage-filter.ts";
@@ -34,6 +35,9 @@ export class Relay {
   readonly #body: BodyWatch | undefined;
   readonly #filter: UsageFilter | EventsFilter | undefined;
   readonly #collector: Collector | undefined;
+  /** The client's stream was begun while its request was held: whatever comes now is an event of it. */
+  readonly #isHeld: boolean;
+  #hasBegun = false;
   /** Of the answer as the client gets it. */
   #status: number;
   bytesOut = 0;
@@ -46,19 +50,22 @@ export class Relay {
     this.#head = head;
     this.sentAt = now;
     this.#status = head.status;
-    if (head.rewrite?.kind === "events") this.#filter = new EventsFilter(head.rewrite);
-    else if (head.rewrite?.kind === "whole") this.#collector = new Collector(head.status, head.asker, head.rewrite);
+    this.#isHeld = res.headersSent;
+    const rewrite = this.#isHeld ? heldRewrite(head) : head.rewrite;
+    if (rewrite?.kind === "events") this.#filter = new EventsFilter(rewrite);
+    else if (rewrite?.kind === "whole") this.#collector = new Collector(head.status, head.asker, rewrite);
     else if (head.isStream && head.hidesUsage) this.#filter = new UsageFilter();
     if (head.isStream) this.#stream = new StreamWatch();
     else this.#body = new BodyWatch();
   }
 
-  /** Whether anything has been handed over to the client's connection. */
+  /** Whether anything of the answer has been handed over to the client's connection. */
   get hasBegun(): boolean {
-    return this.#res.headersSent;
+    return this.#hasBegun;
   }
 
   #begin(): void {
+    this.#hasBegun = true;
     if (!this.#res.headersSent) this.#res.writeHead(this.#head.status, this.#head.headers as string[]);
   }
 
@@ -93,8 +100,14 @@ export class Relay {
     if (last !== undefined) collector.push(last);
     const { original, rewritten } = collector.finish();
     if (rewritten.kind === "ask") return rewritten.ask;
+    this.#hasBegun = true;
     const isSame = rewritten.kind === "same";
     const body = isSame ? original : Buffer.from(rewritten.body);
+    if (this.#isHeld) {
+      this.#status = isSame ? this.#head.status : rewritten.status;
+      this.#res.end(lateAnswer(this.#head.asker, { status: this.#status, body: body.toString("utf8") }));
+      return undefined;
+    }
     const headers = isSame ? [...this.#head.headers] : rewrittenHeaders(this.#head.headers);
     if (!isSame) headers.push("content-length", String(body.length));
     this.#status = isSame ? this.#head.status : rewritten.status;
@@ -113,7 +126,7 @@ export class Relay {
   flush(): void {
     if (this.#collector !== undefined) return;
     this.#begin();
-    if (this.bytesOut === 0) this.#res.flushHeaders();
+    if (this.bytesOut === 0 && !this.#isHeld) this.#res.flushHeaders();
   }
 
   /** What was translated goes out in whole events. */
@@ -166,3 +179,7 @@ export class Relay {
     }
   }
 }
+
+/** What is no stream must be whole before it can be an event of one. */
+const heldRewrite = ({ isStream, rewrite, asker }: RelayHead): Rewrite | undefined =>
+  isStream || rewrite?.kind === "whole" ? rewrite : mendingErrors(asker);

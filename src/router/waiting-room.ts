@@ -1,8 +1,8 @@
-import type { Millis } from "../core/ids.ts";
+import { type Millis, millis } from "../core/ids.ts";
 import { type Health, mayTry } from "../routing/health.ts";
-import { FairQueue, type QueueLimits } from "../routing/queue.ts";
+import { FairQueue } from "../routing/queue.ts";
 
-/** A request that waits for a slot. */
+/** A request that waits for a slot, or for the first replica to start. */
 export interface Waiter {
   /** A slot is free; whoever cannot use it comes back. */
   onTurn(): void;
@@ -15,30 +15,63 @@ interface Server {
   readonly most: number;
 }
 
+interface RoomLimits {
+  /** Requests that may wait. */
+  readonly queueLength: number;
+  /** The longest that one waits while all replicas are full. */
+  readonly queueWait: Millis;
+  /** The longest that one waits for the first replica to start. */
+  readonly coldWait: Millis;
+}
+
+/** What the table says of the profile. */
+interface Standing {
+  readonly replicas: readonly Server[];
+  /** Without a replica requests are to wait for one. */
+  readonly holds: boolean;
+}
+
 /** Those who wait for any replica of one profile. */
 export class WaitingRoom {
-  /** The profile's replicas, as listed now. */
-  replicas: readonly Server[] = [];
+  readonly #limits: RoomLimits;
   readonly #now: () => Millis;
+  /** Told when somebody comes or leaves; `isCold`: there is no replica at all, and whoever starts one should know soon. */
+  readonly #changed: (isCold: boolean) => void;
   readonly #queue: FairQueue<Waiter>;
+  #standing: Standing = { replicas: [], holds: false };
+  /** No replica will come for those who wait for the first: they should hear it. */
+  #isHopeless = false;
   #isWaking = false;
 
-  constructor(limits: QueueLimits, now: () => Millis) {
-    this.#queue = new FairQueue(limits);
+  constructor(limits: RoomLimits, now: () => Millis, changed: (isCold: boolean) => void) {
+    this.#limits = limits;
+    this.#queue = new FairQueue({ length: limits.queueLength });
     this.#now = now;
+    this.#changed = changed;
   }
 
   get size(): number {
     return this.#queue.size;
   }
 
+  /** As the table in force has it. */
+  update(standing: Standing): void {
+    const gaveUp = this.#standing.holds || this.#isHopeless;
+    this.#isHopeless = standing.replicas.length === 0 && !standing.holds && gaveUp;
+    this.#standing = standing;
+  }
+
   /** False: it is full. `key` is whose turn a turn counts as. */
   enter(waiter: Waiter, key: string): boolean {
-    return this.#queue.push(waiter, key, this.#now());
+    const { queueWait, coldWait } = this.#limits;
+    const isCold = this.#standing.replicas.length === 0;
+    const hasEntered = this.#queue.push(waiter, key, millis(this.#now() + (isCold ? coldWait : queueWait)));
+    if (hasEntered) this.#changed(isCold);
+    return hasEntered;
   }
 
   leave(waiter: Waiter): void {
-    this.#queue.remove(waiter);
+    if (this.#queue.remove(waiter)) this.#changed(false);
   }
 
   /** How long one who comes now would wait; undefined when nothing is known of it. */
@@ -61,7 +94,10 @@ export class WaitingRoom {
 
   onTick(now: Millis): void {
     if (this.#queue.size === 0) return;
-    for (const waiter of this.#queue.expire(now)) waiter.onWaitOver();
+    for (const waiter of this.#queue.expire(now)) {
+      this.#changed(false);
+      waiter.onWaitOver();
+    }
     // Time alone brings back what was set aside.
     this.#giveTurns();
   }
@@ -69,13 +105,22 @@ export class WaitingRoom {
   /** Each who waits gets one turn at most: one who cannot use what is free must not keep the others from it. */
   #giveTurns(): void {
     const now = this.#now();
-    for (let left = this.#queue.size; left > 0 && this.#isWorthATurn(now); left--) this.#queue.take(now)?.onTurn();
+    for (let left = this.#queue.size; left > 0 && this.#isWorthATurn(now); left--) this.#giveTurn(now);
+  }
+
+  #giveTurn(now: Millis): void {
+    const waiter = this.#queue.take(now);
+    if (waiter === undefined) return;
+    this.#changed(false);
+    waiter.onTurn();
   }
 
   /** One is free; or all have failed, and whoever waits for them should hear it now. */
   #isWorthATurn(now: Millis): boolean {
-    let isAnyAble = this.replicas.length === 0;
-    for (const { health, inFlight, most } of this.replicas) {
+    const { replicas } = this.#standing;
+    if (replicas.length === 0) return this.#isHopeless;
+    let isAnyAble = false;
+    for (const { health, inFlight, most } of replicas) {
       if (!mayTry(health, now)) continue;
       if (inFlight < most) return true;
       isAnyAble = true;

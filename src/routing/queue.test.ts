@@ -4,10 +4,11 @@ import { millis } from "../core/ids.ts";
 import { FairQueue } from "./queue.ts";
 
 const NOW = millis(0);
+const LATER = millis(NOW + 1_000);
 const queueOf = (...items: readonly string[]): FairQueue<string> => {
-  const queue = new FairQueue<string>({ length: 100, wait: millis(1_000) });
+  const queue = new FairQueue<string>({ length: 100 });
   // The first letter is the key.
-  for (const item of items) queue.push(item, item.slice(0, 1), NOW);
+  for (const item of items) queue.push(item, item.slice(0, 1), LATER);
   return queue;
 };
 function drain(queue: FairQueue<string>): readonly string[] {
@@ -32,7 +33,7 @@ describe("turns", () => {
   test("a key that comes back after its turn stands behind the others", () => {
     const queue = queueOf("a1", "b1", "c1");
     expect(queue.take(NOW)).toBe("a1");
-    queue.push("a2", "a", NOW);
+    queue.push("a2", "a", LATER);
     expect(drain(queue)).toEqual(["b1", "c1", "a2"]);
   });
 
@@ -44,15 +45,15 @@ describe("turns", () => {
 });
 
 test("full is full, and a deadline takes out who has waited that long", () => {
-  const queue = new FairQueue<string>({ length: 2, wait: millis(1_000) });
+  const queue = new FairQueue<string>({ length: 2 });
   expect([
-    queue.push("a", "k", millis(0)),
-    queue.push("b", "k", millis(500)),
-    queue.push("c", "k", millis(600)),
+    queue.push("a", "k", millis(1_000)),
+    queue.push("b", "k", millis(1_500)),
+    queue.push("c", "k", millis(1_600)),
   ]).toEqual([true, true, false]);
   expect(queue.expire(millis(999))).toEqual([]);
   expect(queue.expire(millis(1_000))).toEqual(["a"]);
-  expect(queue.push("c", "k", millis(1_000))).toBe(true);
+  expect(queue.push("c", "k", millis(2_000))).toBe(true);
   expect(queue.expire(millis(5_000))).toEqual(["b", "c"]);
   expect(queue.size).toBe(0);
 });
@@ -88,7 +89,7 @@ const steps = fc.array(
 test("nobody is lost, nobody is served twice, each key keeps its order, and an empty queue counts zero", () => {
   fc.assert(
     fc.property(steps, (run) => {
-      const queue = new FairQueue<string>({ length: 20, wait: millis(1_000) });
+      const queue = new FairQueue<string>({ length: 20 });
       const inside: string[] = [];
       let now = millis(0);
       const leaves = (item: string): void => {
@@ -101,7 +102,7 @@ test("nobody is lost, nobody is served twice, each key keeps its order, and an e
           for (const item of queue.expire(now)) leaves(item);
         } else if (step.kind === "push") {
           const item = `${step.key}${String(index).padStart(4, "0")}`;
-          if (queue.push(item, step.key, now)) inside.push(item);
+          if (queue.push(item, step.key, millis(now + 1_000))) inside.push(item);
           else expect(inside).toHaveLength(20);
         } else if (step.kind === "leave") {
           const item = inside[step.which % Math.max(1, inside.length)];

@@ -3,8 +3,6 @@ import { type Millis, millis } from "../core/ids.ts";
 export interface QueueLimits {
   /** Requests that may wait for one profile. */
   readonly length: number;
-  /** The longest that one waits. */
-  readonly wait: Millis;
 }
 
 interface Place {
@@ -36,11 +34,11 @@ export class FairQueue<T> {
     return this.#places.size;
   }
 
-  /** False: the queue is full. Whoever waits already keeps his place. */
-  push(item: T, key: string, now: Millis): boolean {
+  /** False: the queue is full. Whoever waits already keeps his place. `until`: the longest that it waits. */
+  push(item: T, key: string, until: Millis): boolean {
     if (this.#places.has(item)) return true;
     if (this.size >= this.#limits.length) return false;
-    this.#stand(item, { key, until: millis(now + this.#limits.wait) });
+    this.#stand(item, { key, until });
     return true;
   }
 

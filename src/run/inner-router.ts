@@ -26,14 +26,15 @@ export async function openInnerRouter(
   { config, dataDir, logger, clock, env }: InnerRouterOptions,
   transport: Transport,
 ): Promise<InnerRouter | undefined> {
-  const { listen, tls, auth, cors, policy, queue, count_streams: asksUsage } = config;
+  const { listen, tls, auth, cors, policy, queue, count_streams: asksUsage, rescue } = config;
   if (listen === undefined) return undefined;
   const followed = tls === undefined ? undefined : await followRouterTls(tls, "router.tls", { clock, logger });
   try {
     const router = await startRouter({
       ...{ listen, transport, logger, auth, cors, policy, asksUsage, clock, env },
       stateDir: join(dataDir, "router"),
-      limits: { queueLength: queue.length, queueWait: queue.wait, headroom: queue.headroom },
+      rescues: rescue === "on",
+      limits: { queueLength: queue.length, queueWait: queue.wait, coldWait: queue.cold_wait, headroom: queue.headroom },
       ...(followed === undefined ? {} : { tls: followed.current }),
     });
     followed?.onChange((texts) => {

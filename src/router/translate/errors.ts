@@ -15,7 +15,10 @@ export function mendError(answer: EngineAnswer, { shape, requestId }: Asker): Re
   return body === undefined ? { kind: "same" } : { kind: "answer", status: answer.status, body };
 }
 
-export const mendingErrors = (asker: Asker): Rewrite => ({ kind: "whole", read: (answer) => mendError(answer, asker) });
+export const mendingErrors = (asker: Asker): Extract<Rewrite, { readonly kind: "whole" }> => ({
+  kind: "whole",
+  read: (answer) => mendError(answer, asker),
+});
 
 /** What the engine sent makes no sense. */
 export function unusable({ shape, requestId }: Asker, what: string): Rewritten {
