@@ -1,6 +1,6 @@
 import type { EngineCommand } from "../engine.ts";
 
-/** A whole command for the eye: a line for each argument, variable and file; quoted where a line would not hold it. */
+/** A whole command for the eye: a line for each argument, variable and file; quoted where it has spaces. */
 export function commandText({ argv, env, files = [] }: EngineCommand): string {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const lines = [
@@ -11,4 +11,6 @@ export function commandText({ argv, env, files = [] }: EngineCommand): string {
   return `${lines.flat().join("\n")}\n`;
 }
 
-const indented = (text: string): string => `  ${/^[^\s"']+$/.test(text) ? text : JSON.stringify(text)}`;
+/** A script of several lines stays one that can be read. */
+const indented = (text: string): string =>
+  text.includes("\n") ? text.replaceAll(/^/gm, "  | ") : `  ${/^[^\s"']+$/.test(text) ? text : JSON.stringify(text)}`;

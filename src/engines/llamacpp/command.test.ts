@@ -56,6 +56,16 @@ describe("argv", () => {
       change: { files: ["/w/model.gguf", "/w/mmproj-F16.gguf"] },
       has: ["--mmproj /w/mmproj-F16.gguf"],
     },
+    {
+      name: "adapters, of which requests choose",
+      change: {
+        adapters: [
+          { name: "support", path: "/w/support.gguf" },
+          { name: "sales", path: "/w/sales.gguf" },
+        ],
+      },
+      has: ["--lora /w/support.gguf,/w/sales.gguf", "--lora-init-without-apply"],
+    },
   ])("$name", ({ change, has }) => {
     expect(lines(change)).toEqual(expect.arrayContaining([...has]));
   });

@@ -1,4 +1,4 @@
-import type { EngineCommand, Launch } from "../engine.ts";
+import type { EngineCommand, Launch, LaunchAdapter } from "../engine.ts";
 import { baseOf, folderOf, isProjector } from "./files.ts";
 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -23,6 +23,7 @@ function ownArgs(launch: Launch): readonly string[] {
     ...["--host", launch.host, "--port", String(launch.port)],
     ...(launch.context === undefined ? [] : ["--ctx-size", String(launch.context)]),
     ...deviceArgs(launch.gpus.length),
+    ...adapterArgs(launch.adapters ?? []),
     ...["--cache-ram", String(PROMPT_CACHE_MIB)],
     ...["--metrics", "--slots", "--no-ui", "--offline"],
   ];
@@ -37,6 +38,12 @@ function deviceArgs(gpus: number): readonly string[] {
   if (gpus === 0) return ["--device", "none"];
   const names = Array.from({ length: gpus }, (_, index) => `CUDA${String(index)}`);
   return ["--device", names.join(","), "--gpu-layers", "all"];
+}
+
+/** In the order given, by which requests number them. None is in force until a request names it: a model answers as itself. */
+function adapterArgs(adapters: readonly LaunchAdapter[]): readonly string[] {
+  if (adapters.length === 0) return [];
+  return ["--lora", adapters.map(({ path }) => path).join(","), "--lora-init-without-apply"];
 }
 
 /**

@@ -25,6 +25,7 @@ const APIS: readonly EngineApi[] = [
   "detokenize",
   "apply-template",
   "template-settings",
+  "continues-last-message",
 ];
 
 /** llama.cpp's llama-server: GGUF models, on CPUs and GPUs. */

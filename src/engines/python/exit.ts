@@ -42,7 +42,7 @@ const PORTS: readonly ExitRule[] = [
   said(/bind on address \('?([^',]+)'?, (\d+)[^)]*\): address already in use/, ([, host, port]) =>
     passing(`port ${port ?? ""} on ${host ?? ""} is in use`),
   ),
-  said(/^.*(?:port (\d+) (?:is in use|is not available)|EADDRINUSE|\[Errno 98\]).*$/im, ([line = "", port]) =>
+  said(/^.*(?:port\w*(?: at)? (\d+) is (?:in use|not available)|EADDRINUSE|\[Errno 98\]).*$/im, ([line = "", port]) =>
     passing(port === "" ? `a port is in use: ${bare(line)}` : `port ${port ?? ""} is in use`),
   ),
 ];
