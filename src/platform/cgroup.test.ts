@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import {
@@ -10,6 +11,7 @@ import {
   findCgroups,
   joinCgroup,
   killCgroup,
+  memoryLimitOf,
   ownGroups,
   removeCgroup,
   sweepCgroups,
@@ -54,6 +56,46 @@ describe("where this process is", () => {
     { name: "no sense", mountinfo: "x - \n\0", cgroup: "::\n0:", want: [] },
   ])("$name", ({ mountinfo, cgroup, want }) => {
     expect(ownGroups(mountinfo, cgroup).map(({ folder }) => folder)).toEqual(want);
+  });
+});
+
+describe("a limit of memory", () => {
+  const gib = 1024 ** 3;
+  test.each<{ name: string; files: Readonly<Record<string, string>>; want: unknown }>([
+    {
+      name: "on v2, without what would be dropped at once",
+      files: {
+        "memory.max": `${String(8 * gib)}\n`,
+        "memory.current": `${String(3 * gib)}\n`,
+        "memory.stat": `anon 1\ninactive_file ${String(gib)}\n`,
+      },
+      want: { limit: 8 * gib, used: 2 * gib },
+    },
+    { name: "none on v2", files: { "memory.max": "max\n", "memory.current": "1\n" }, want: undefined },
+    {
+      name: "on v1, with the groups below",
+      files: {
+        "memory.limit_in_bytes": `${String(8 * gib)}\n`,
+        "memory.usage_in_bytes": `${String(3 * gib)}\n`,
+        "memory.stat": `inactive_file 1\ntotal_inactive_file ${String(gib)}\n`,
+      },
+      want: { limit: 8 * gib, used: 2 * gib },
+    },
+    {
+      name: "none on v1",
+      files: { "memory.limit_in_bytes": "9223372036854771712\n", "memory.usage_in_bytes": "1\n" },
+      want: undefined,
+    },
+    { name: "a folder that is no group", files: {}, want: undefined },
+    { name: "rubbish", files: { "memory.max": "\0much" }, want: undefined },
+  ])("$name", async ({ files, want }) => {
+    const folder = await mkdtemp(join(tmpdir(), "llmgw-cgroup-"));
+    try {
+      for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
+      expect(await memoryLimitOf(folder)).toEqual(want);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
 

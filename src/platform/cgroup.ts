@@ -127,6 +127,37 @@ export async function removeCgroup(folders: readonly string[]): Promise<void> {
   for (const folder of folders) await attempt(() => rmdir(folder));
 }
 
+/** What a group may use at most, and what it uses now, in bytes, without what the kernel would drop at once. */
+export interface MemoryLimit {
+  readonly limit: number;
+  readonly used: number;
+}
+
+/** The limits that hold for this process and whatever it starts: those of its group and of every group above it that can be seen. */
+export async function readMemoryLimits(): Promise<readonly MemoryLimit[]> {
+  const [mountinfo, cgroup] = await Promise.all([textOf("/proc/self/mountinfo"), textOf("/proc/self/cgroup")]);
+  const folders = ownGroups(mountinfo, cgroup).flatMap(({ folder }) => withParents(folder));
+  const limits = await Promise.all(folders.map(memoryLimitOf));
+  return limits.flatMap((limit) => (limit === undefined ? [] : [limit]));
+}
+
+const withParents = (folder: string): readonly string[] =>
+  dirname(folder) === folder ? [] : [folder, ...withParents(dirname(folder))];
+
+/** Undefined: the folder is no group, or has no limit. */
+export async function memoryLimitOf(folder: string): Promise<MemoryLimit | undefined> {
+  const read = (name: string): Promise<string> => textOf(join(folder, name));
+  const texts = await Promise.all([read("memory.max"), read("memory.current"), read("memory.stat")]);
+  const [v2] = texts;
+  const [max, current] =
+    v2 === "" ? await Promise.all([read("memory.limit_in_bytes"), read("memory.usage_in_bytes")]) : texts;
+  // "max" on v2; on v1 a number so large that it is none.
+  if (!/^\d+\n?$/.test(max) || Number(max) > Number.MAX_SAFE_INTEGER) return undefined;
+  // v1 has its own sum for the groups below beside the group's alone.
+  const idle = /^total_inactive_file (\d+)$/m.exec(texts[2]) ?? /^inactive_file (\d+)$/m.exec(texts[2]);
+  return { limit: Number(max), used: Math.max(0, Number(current) - Number(idle?.[1] ?? 0)) };
+}
+
 /** How many members the kernel killed for want of memory; undefined where the groups do not tell. */
 export async function memoryKills(folders: readonly string[]): Promise<number | undefined> {
   const files = folders.flatMap((folder) => [join(folder, "memory.events"), join(folder, "memory.oom_control")]);

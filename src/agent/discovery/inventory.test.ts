@@ -4,7 +4,7 @@ import { bytes } from "../../core/ids.ts";
 import type { Inventory } from "../../core/node.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { silentLogger } from "../../platform/logger.ts";
-import { gatherInventory, type InventorySources, portNotes } from "./inventory.ts";
+import { fabricAddressNotes, gatherInventory, type InventorySources, portNotes } from "./inventory.ts";
 import { watchInventory } from "./watch.ts";
 import { isWorthSending } from "./worth-sending.ts";
 
@@ -45,6 +45,15 @@ test("this machine", async () => {
 test("a name that does not resolve leaves an interface's address", async () => {
   const inventory = await gatherInventory({ ...sources, controlPlanes: ["no-such-host.invalid", "127.0.0.1"] });
   expect(inventory.address).toBe("127.0.0.1");
+});
+
+test("an address of a fabric is told: ranks and clients meet on the management network", () => {
+  const port = { hca: "mlx5_0", port: 1, state: "ACTIVE", linkLayer: "InfiniBand", rateGbps: 200, pciBusId: "" };
+  const ports = [{ ...port, numaNode: undefined, addresses: ["198.51.100.10"] }];
+  const fabrics = [{ name: "ib-a", hcas: ["mlx5_0"], rateGbps: 200, ports, problem: undefined }];
+  expect(fabricAddressNotes("198.51.100.10", fabrics)[0]).toContain("belongs to the fabric ib-a");
+  expect(fabricAddressNotes("192.0.2.10", fabrics)).toEqual([]);
+  expect(fabricAddressNotes(undefined, fabrics)).toEqual([]);
 });
 
 test("B31 a range that overlaps the kernel's own is told", () => {

@@ -1,13 +1,14 @@
 import { bytes } from "../../core/ids.ts";
-import type { Disk, EngineBuild, HeldModel, Inventory } from "../../core/node.ts";
+import type { Disk, EngineBuild, Fabric, HeldModel, Inventory } from "../../core/node.ts";
 import { VERSION } from "../../core/version.ts";
+import { readMemoryLimits } from "../../platform/cgroup.ts";
 import { type HostFacts, readDisk, readHostFacts, readKernelFile } from "../../platform/host.ts";
 import { type PortRange, readEphemeralRange } from "../../platform/ports.ts";
 import { listAddresses, sourceAddressTo } from "../../platform/route.ts";
 import { type AddressChoice, chooseAddress } from "./address.ts";
 import type { FabricFindings } from "./fabrics.ts";
 import type { GpuFindings } from "./gpus.ts";
-import { type HostMemory, parseMeminfo, without } from "./meminfo.ts";
+import { type HostMemory, parseMeminfo, within, without } from "./meminfo.ts";
 import { workDirProblems } from "./work-dir.ts";
 
 /** What the configuration says about the node, and who knows the rest. */
@@ -36,7 +37,7 @@ export interface FoundEngines {
 
 /** Asks the machine everything anew. What cannot be found out is a problem in words, and no reason to say nothing. */
 export async function gatherInventory(sources: InventorySources): Promise<Inventory> {
-  const [facts, memory, address, disks, engines, weights, ephemeral, workDir] = await Promise.all([
+  const [facts, memory, address, disks, engines, weights, ephemeral, workDir, limits] = await Promise.all([
     readHostFacts(),
     readMemory(),
     readAddress(sources),
@@ -45,10 +46,11 @@ export async function gatherInventory(sources: InventorySources): Promise<Invent
     sources.heldWeights(),
     readEphemeralRange(),
     workDirProblems(sources.workDir),
+    readMemoryLimits(),
   ]);
   const [gpus, fabrics] = await Promise.all([sources.readGpus(memory), sources.readFabrics()]);
   return {
-    ...machine(facts, memory === undefined ? undefined : without(memory, gpus.countedTwice)),
+    ...machine(facts, memory === undefined ? undefined : within(without(memory, gpus.countedTwice), limits)),
     address: address.address ?? "",
     agentVersion: VERSION,
     disks: distinctDisks(disks),
@@ -65,7 +67,13 @@ export async function gatherInventory(sources: InventorySources): Promise<Invent
       ...fabrics.problems,
       ...engines.problems,
     ],
-    notes: [...gpus.notes, ...fabrics.notes, ...engines.notes, ...portNotes(sources.enginePorts, ephemeral)],
+    notes: [
+      ...gpus.notes,
+      ...fabrics.notes,
+      ...fabricAddressNotes(address.address, fabrics.fabrics),
+      ...engines.notes,
+      ...portNotes(sources.enginePorts, ephemeral),
+    ],
   };
 }
 
@@ -99,6 +107,17 @@ async function readAddress(sources: InventorySources): Promise<AddressChoice> {
 function distinctDisks(disks: readonly (Disk | undefined)[]): readonly Disk[] {
   const byPath = new Map(disks.flatMap((disk) => (disk === undefined ? [] : [[disk.path, disk] as const])));
   return [...byPath.values()];
+}
+
+/** Ranks find each other over TCP before they move to the fabric, and clients come the same way. */
+export function fabricAddressNotes(address: string | undefined, fabrics: readonly Fabric[]): readonly string[] {
+  const fabric = fabrics.find(({ ports }) =>
+    ports.some(({ addresses }) => address !== undefined && addresses.includes(address)),
+  );
+  if (address === undefined || fabric === undefined) return [];
+  return [
+    `the address ${address} belongs to the fabric ${fabric.name}: name one of the management network in mgmt_addr or mgmt_interface`,
+  ];
 }
 
 /** Why an engine may not get the port that it would have had next. */

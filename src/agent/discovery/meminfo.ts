@@ -24,6 +24,15 @@ function field(text: string, name: string): Bytes | undefined {
 export const parseNodeMeminfo = (text: string): HostMemory | undefined =>
   parseMeminfo(text.replaceAll(/^Node \d+ /gm, ""));
 
+/** What of the host's memory can be had within limits, such as a container's. */
+export const within = (
+  host: HostMemory,
+  limits: readonly { readonly limit: number; readonly used: number }[],
+): HostMemory => ({
+  total: bytes(Math.min(host.total, ...limits.map(({ limit }) => limit))),
+  available: bytes(Math.min(host.available, ...limits.map(({ limit, used }) => Math.max(0, limit - used)))),
+});
+
 /** What is left of the host's memory without what belongs to others. */
 export function without(host: HostMemory, others: readonly HostMemory[]): HostMemory {
   return {

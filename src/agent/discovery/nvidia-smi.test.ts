@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bytes } from "../../core/ids.ts";
-import { parseMeminfo } from "./meminfo.ts";
+import { parseMeminfo, within } from "./meminfo.ts";
 import { QUERY, readGpus } from "./nvidia-smi.ts";
 
 const MIB = 1024 * 1024;
@@ -122,10 +122,27 @@ describe("sick cards", () => {
     ]);
   });
 
+  test("a warning about a card that answers does not make another one of it", () => {
+    const row = "0, NVIDIA A100, GPU-a, 40960, 40000, 960, 550.144.03, 8.0, 00000000:0B:00.0, Disabled, 0, No\n";
+    const warning = "WARNING: infoROM is corrupted at gpu 0000:0B:00.0\n";
+    for (const stdout of [warning + row, row + warning]) {
+      expect(gpusOf(stdout)).toEqual([expect.objectContaining({ uuid: "GPU-a", problem: undefined })]);
+    }
+  });
+
   test.each(["[GPU is lost]", "[Unknown Error]", "[GPU requires reset]", "ERR!"])("a cell that says %s", (cell) => {
     const [gpu] = gpusOf(`0, NVIDIA A100, GPU-a, ${cell}, ${cell}, ${cell}\n`);
     expect(gpu).toMatchObject({ unified: false, problem: expect.stringContaining("nvidia-smi says of it") as unknown });
   });
+});
+
+test("a name with commas in it shifts no column, and makes no other row look short", () => {
+  const rest = "550.144.03, 9.0, 00000000:1B:00.0, Disabled, 0, No";
+  const stdout = `0, NVIDIA RTX 6000, Max-Q, OEM, GPU-a, 49140, 49000, 140, ${rest}\n1, NVIDIA A2, GPU-b, 15356, 15000, 356, ${rest}\n`;
+  expect(gpusOf(stdout)).toEqual([
+    expect.objectContaining({ name: "NVIDIA RTX 6000, Max-Q, OEM", uuid: "GPU-a", memoryTotal: 49_140 * MIB }),
+    expect.objectContaining({ name: "NVIDIA A2", uuid: "GPU-b", memoryTotal: 15_356 * MIB, problem: undefined }),
+  ]);
 });
 
 test("B08 blank lines, CRLF, a header row and units", () => {
@@ -216,6 +233,20 @@ test("never throws, and never invents memory", () => {
       }
     }),
   );
+});
+
+test("a container's limit is what there is of a larger host, and no limit changes nothing", () => {
+  const host = { total: bytes(512), available: bytes(400) };
+  expect(within(host, [])).toEqual(host);
+  expect(within(host, [{ limit: 1024, used: 10 }])).toEqual(host);
+  expect(within(host, [{ limit: 256, used: 56 }])).toEqual({ total: 256, available: 200 });
+  expect(within(host, [{ limit: 256, used: 300 }])).toEqual({ total: 256, available: 0 });
+  expect(
+    within(host, [
+      { limit: 256, used: 0 },
+      { limit: 128, used: 8 },
+    ]),
+  ).toEqual({ total: 128, available: 120 });
 });
 
 test("meminfo without what is asked for is no memory", () => {

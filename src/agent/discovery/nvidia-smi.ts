@@ -48,9 +48,11 @@ export function readGpus(answer: ToolAnswer, columns: readonly string[], host: H
     .map((line) => line.trim());
   const header = lines.find(isHeader);
   const named = header === undefined ? columns : cells(header).map((cell) => cell.replace(/ \[.*\]$/, ""));
-  const table = lines.filter(isRow).map((line) => cells(line));
+  const table = lines.filter(isRow).map((line) => withWholeName(cells(line), named));
   const rows = table.map((row) => whole(gpuOf(row, named, host), isCutShort(row, table, named)));
-  const lost = lines.flatMap(lostCardIn);
+  // A warning may name a card that is well enough to have its row.
+  const answering = new Set(rows.map(({ pciBusId }) => pciBusId));
+  const lost = lines.flatMap(lostCardIn).filter(({ pciId }) => !answering.has(pciAddress(pciId)));
   if (rows.length === 0 && lost.length === 0) return withoutRows(answer);
   const cut = rows.flatMap(({ uuid }, at) => (isCut(table[at]?.[named.indexOf("mig.mode.current")]) ? [uuid] : []));
   return { kind: "read", gpus: [...rows, ...lost.map((card, n) => lostGpu(card, rows, n))], cut };
@@ -75,6 +77,14 @@ const isCut = (mode: string | undefined): boolean => mode === "Enabled";
 const isHeader = (line: string): boolean => /^(index|name|uuid)\b.*,/i.test(line) && !/^\d/.test(line);
 const isRow = (line: string): boolean => /^\d{1,4}\s*,/.test(line);
 const cells = (line: string): readonly string[] => line.split(",").map((cell) => cell.trim());
+
+/** The tool puts no quotes around a name with commas in it. */
+function withWholeName(row: readonly string[], columns: readonly string[]): readonly string[] {
+  const at = columns.indexOf("name");
+  const extra = row.length - columns.length;
+  if (at < 0 || extra <= 0) return row;
+  return [...row.slice(0, at), row.slice(at, at + extra + 1).join(", "), ...row.slice(at + extra + 1)];
+}
 
 function withoutRows({ code, stdout, stderr }: ToolAnswer): GpuReading {
   const said = [stdout, stderr]
