@@ -74,6 +74,8 @@ export function rayEnvironment(gang: GangPart, apiKey: string): Readonly<Record<
   return {
     RAY_ADDRESS: address(gang),
     RAY_USAGE_STATS_ENABLED: "0",
+    // All that runs there is this replica. A rank whose head went first would wait for it in vain.
+    RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S: "0",
     ...(apiKey === "" ? {} : { RAY_AUTH_MODE: "token", RAY_AUTH_TOKEN: apiKey }),
   };
 }
