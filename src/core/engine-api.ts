@@ -17,6 +17,7 @@ const ENGINE_API_DOCS = {
   "tokenize-chat": "POST /tokenize takes the messages of a chat",
   "apply-template": "POST /apply-template makes a prompt of the messages of a chat",
   "template-settings": "chat takes chat_template_kwargs",
+  "continues-last-message": "chat goes on with a last message of the assistant, always",
   "continues-when-asked":
     "chat goes on with a last message of the assistant when continue_final_message is set, and only then",
 } as const;

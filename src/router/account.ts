@@ -58,6 +58,8 @@ export interface Trace {
   /** As far as the engine has said it. */
   usage: Usage | undefined;
   usageAtStart: Usage | undefined;
+  /** It was said by several engines, and where one ended and the next began is known by events and not by counts. */
+  isPieced: boolean;
   /** Undefined: it is not recorded. */
   span: RequestSpan | undefined;
 }
@@ -99,6 +101,7 @@ export function newTrace(
     events: 0,
     usage: undefined,
     usageAtStart: undefined,
+    isPieced: false,
     span: undefined,
   };
 }

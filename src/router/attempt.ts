@@ -11,6 +11,9 @@ import type { Replica } from "./fleet.ts";
 import { forwardedHeaders, requestHead } from "./forward-head.ts";
 import { failureOfStatus } from "./head-failure.ts";
 import type { Relay } from "./relay.ts";
+import { isEventStream } from "./relay-headers.ts";
+import type { ContinuedStream } from "./rescue/continued-stream.ts";
+import type { KeptAnswer } from "./rescue/kept-answer.ts";
 import type { EngineAsk } from "./translate/ask.ts";
 
 /** Whose request it is. It hears exactly one of onWhole, onFurther and onFailed, unless it drops the attempt. */
@@ -21,6 +24,8 @@ export interface AttemptOwner {
   ownHeaders(): readonly string[];
   /** The client has a part of the answer. */
   onBegun(): void;
+  /** Where what the client gets of the stream is kept; undefined: nowhere. */
+  keeps(sending: Sending): KeptAnswer | undefined;
   onWhole(attempt: Attempt, ending: Ending): void;
   /** There is more to be asked of the same replica before the client has its answer. */
   onFurther(attempt: Attempt, ask: EngineAsk): void;
@@ -38,6 +43,15 @@ export interface Sending {
   /** Not on a connection that was kept. */
   readonly fresh: boolean;
   readonly hidesUsage: boolean;
+  /** The client has a part of the answer, and this is to be the rest of it. */
+  readonly rest?: Rest;
+}
+
+/** What goes on when another replica does. */
+export interface Rest {
+  readonly relay: Relay;
+  readonly stream: ContinuedStream;
+  readonly kept: KeptAnswer;
 }
 
 interface Of {
@@ -55,10 +69,12 @@ export class Attempt implements AnswerListener {
   /** Of the prompt, while no answer has begun: what the replica must still read. */
   #unread: number;
   #holdsReplica = true;
+  #kept: KeptAnswer | undefined;
 
   constructor(of: Of, sending: Sending) {
     this.#of = of;
     this.sending = sending;
+    this.#kept = sending.rest?.kept;
     this.#unread = sending.load.tokens;
     this.#state = { kind: "waiting", connection: undefined, connected: false, since: this.#now() };
   }
@@ -73,7 +89,7 @@ export class Attempt implements AnswerListener {
 
   /** Undefined: no answer has begun. */
   get relay(): Relay | undefined {
-    return this.#state.kind === "waiting" ? undefined : this.#state.relay;
+    return this.#state.kind === "waiting" ? this.sending.rest?.relay : this.#state.relay;
   }
 
   start(): void {
@@ -106,8 +122,7 @@ export class Attempt implements AnswerListener {
   onHead(head: ResponseHead): void {
     const state = this.#state;
     if (state.kind !== "waiting") return;
-    const { context, request, owner } = this.#of;
-    const failure = failureOfStatus(head.status, () => owner.isAnotherFree(this.replica));
+    const failure = this.#failureOf(head);
     if (failure !== undefined) {
       this.#fail(failure);
       return;
@@ -116,15 +131,29 @@ export class Attempt implements AnswerListener {
     this.replica.saw("answered", now);
     this.replica.queuedTokens -= this.#unread;
     this.#unread = 0;
-    const relay = beginRelay(context, request, { head, sending: this.sending, ownHeaders: owner.ownHeaders(), now });
+    const relay = this.sending.rest?.relay ?? this.#beginRelay(head, now);
     this.#state = { kind: "relaying", connection: state.connection, relay, activeAt: now, held: false };
+  }
+
+  #failureOf(head: ResponseHead): EngineFailure | undefined {
+    const { rest } = this.sending;
+    if (rest === undefined) return failureOfStatus(head.status, () => this.#of.owner.isAnotherFree(this.replica));
+    if (head.status === 200 && isEventStream(head)) return undefined;
+    return { kind: "unwilling", detail: `it does not go on with the answer: ${String(head.status)}` };
+  }
+
+  #beginRelay(head: ResponseHead, now: Millis): Relay {
+    const { context, request, owner } = this.#of;
+    if (head.status === 200 && isEventStream(head)) this.#kept = owner.keeps(this.sending);
+    return beginRelay(context, request, { head, sending: this.sending, ownHeaders: owner.ownHeaders(), now });
   }
 
   onBody(chunk: Buffer): void {
     const state = this.#state;
     if (state.kind !== "relaying") return;
     state.activeAt = this.#now();
-    if (state.relay.write(chunk, state.activeAt)) return;
+    const bytes = this.#kept === undefined ? chunk : this.#through(this.#kept, chunk);
+    if (bytes === undefined || state.relay.write(bytes, state.activeAt)) return;
     state.held = true;
     state.connection?.pause();
     this.#of.request.res.once("drain", () => {
@@ -132,6 +161,19 @@ export class Attempt implements AnswerListener {
       state.activeAt = this.#now();
       state.connection?.resume();
     });
+  }
+
+  #through(kept: KeptAnswer, chunk: Buffer): Buffer | undefined {
+    const { rest } = this.sending;
+    const bytes = rest === undefined ? chunk : rest.stream.push(chunk);
+    return bytes === undefined ? undefined : kept.push(bytes);
+  }
+
+  /** The last bytes of all. */
+  #last(chunk: Buffer | undefined): Buffer | undefined {
+    if (this.#kept === undefined) return chunk;
+    const { rest } = this.sending;
+    return this.#kept.finish(rest === undefined ? chunk : rest.stream.finish(chunk));
   }
 
   onReadDone(): void {
@@ -145,7 +187,7 @@ export class Attempt implements AnswerListener {
     if (this.#state.kind !== "relaying") return;
     const { relay } = this.#state;
     const now = this.#now();
-    const further = relay.end(last, now);
+    const further = relay.end(this.#last(last), now);
     this.#state = { kind: "whole", relay };
     if (further !== undefined) {
       this.#of.owner.onFurther(this, further);
@@ -161,6 +203,12 @@ export class Attempt implements AnswerListener {
   }
 
   onTick(now: Millis): void {
+    const { streamComment } = this.#of.context.limits;
+    // The client waits in the middle of its answer for one that goes on.
+    const { rest } = this.sending;
+    if (this.#state.kind === "waiting" && rest !== undefined && now - rest.relay.sentAt >= streamComment) {
+      rest.relay.keepAlive(now);
+    }
     const due = dueOf(this.#state, this.#of.context.limits, now);
     if (due === undefined) return;
     switch (due.kind) {

@@ -9,6 +9,7 @@ import type { RouterLimits } from "./limits.ts";
 import type { RouterMetrics } from "./metrics.ts";
 import type { Visit } from "./keys/visit.ts";
 import type { HttpExchange } from "./reply.ts";
+import type { RescueRoom } from "./rescue/room.ts";
 import type { Sweep } from "./sweep.ts";
 import type { RequestTracer } from "./tracing.ts";
 
@@ -23,6 +24,8 @@ export interface ExchangeContext {
   readonly limits: RouterLimits;
   /** Whether streams are made to count their tokens, and the counts taken out again where the client did not ask. */
   readonly asksUsage: boolean;
+  /** Where streams are kept so that another replica can go on; undefined: none does. */
+  readonly rescues: RescueRoom | undefined;
   readonly sweep: Sweep;
   readonly metrics: RouterMetrics;
   readonly accounts: Accounts;

@@ -2,9 +2,9 @@ import { ERRORS } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import type { UsageRecord } from "../core/usage.ts";
 import { admit, type Admission } from "../routing/admission.ts";
-import { decideRetry, FAILURES } from "../routing/retry.ts";
+import { decideRetry, FAILURES, type RetryDecision } from "../routing/retry.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
-import { Attempt, type AttemptOwner } from "./attempt.ts";
+import { Attempt, type AttemptOwner, type Rest, type Sending as ToReplica } from "./attempt.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
 import { inSeconds, lateUpload } from "./deadlines.ts";
 import type { EngineFailure } from "./engine/connection.ts";
@@ -18,6 +18,9 @@ import { type Question, questionOf } from "./question.ts";
 import { allAside, engineFailed, noModel, notReady, overloaded, unknownModel } from "./refusals.ts";
 import type { Relay } from "./relay.ts";
 import { refusalReply, sendReply } from "./reply.ts";
+import { KeptAnswer } from "./rescue/kept-answer.ts";
+import { mayBeKept } from "./rescue/may-be-kept.ts";
+import { type HalfWay, notGoneOn, successorOf } from "./rescue/successor.ts";
 import type { Timed } from "./sweep.ts";
 import type { EngineAsk } from "./translate/ask.ts";
 import { receive, type Upload, type UploadListener } from "./upload.ts";
@@ -27,6 +30,7 @@ interface Sending {
   readonly ask: EngineAsk;
   /** Not on a connection that was kept. */
   readonly fresh: boolean;
+  readonly rest?: Rest | undefined;
 }
 
 /**
@@ -44,6 +48,8 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   /** Of a stream that waits, or has waited, for the first replica to start. */
   #held: HeldStream | undefined;
   readonly #tried: Replica[] = [];
+  /** What the client has of a stream that another replica could go on with. */
+  #kept: KeptAnswer | undefined;
   #staleRetried = false;
   #lastFailure: EngineFailure | undefined;
 
@@ -177,10 +183,10 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     this.#refuse(later.refusal, later.headers);
   }
 
-  #send(replica: Replica, { tokens, pick, hidesUsage }: Question, { ask, fresh }: Sending): void {
+  #send(replica: Replica, { tokens, pick, hidesUsage }: Question, { ask, fresh, rest }: Sending): void {
     const of = { context: this.#context, request: this.#request, trace: this.#trace, owner: this };
     const load = { tokens, keys: pick.prompt.keys };
-    const attempt = new Attempt(of, { replica, ask, load, fresh, hidesUsage });
+    const attempt = new Attempt(of, { replica, ask, load, fresh, hidesUsage, ...(rest && { rest }) });
     this.#state = { kind: "asking", attempt };
     attempt.start();
   }
@@ -198,7 +204,16 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   onBegun(): void {
     // There is no sending again now, and a prompt can be large.
-    this.#question = undefined;
+    if (this.#kept === undefined) this.#question = undefined;
+  }
+
+  keeps({ replica, ask }: ToReplica): KeptAnswer | undefined {
+    const { rescues } = this.#context;
+    const isAlone = (this.#model?.replicas.length ?? 0) < 2;
+    this.#kept?.release();
+    this.#kept = undefined;
+    if (rescues !== undefined && !isAlone && mayBeKept(ask, replica.route)) this.#kept = KeptAnswer.of(ask, rescues);
+    return this.#kept;
   }
 
   onFurther(attempt: Attempt, ask: EngineAsk): void {
@@ -216,23 +231,25 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const { health } = FAILURES[failure.kind];
     if (health !== undefined) attempt.replica.saw(health, this.#now());
     noteFailure(this.#trace, failure.detail);
-    if (attempt.relay?.hasBegun === true) this.#brokeOff(attempt.replica, attempt.relay, failure);
-    else this.#again(attempt, failure);
+    const { relay } = attempt;
+    const decision = decideRetry(failure.kind, {
+      reachedClient: relay?.hasBegun === true,
+      canGoOn: this.#kept !== undefined,
+      bodyRepeatable: this.#question !== undefined,
+      attempts: this.#trace.attempts,
+      staleRetried: this.#staleRetried,
+    });
+    if (relay?.hasBegun !== true) this.#again(attempt, failure, decision);
+    else this.#goOn(attempt, { relay, failure, decision });
   }
 
   onStuck(): void {
     this.abort();
   }
 
-  #again({ replica, sending }: Attempt, failure: EngineFailure): void {
+  #again({ replica, sending }: Attempt, failure: EngineFailure, decision: RetryDecision): void {
     this.#leave();
     this.#state = { kind: "deciding" };
-    const decision = decideRetry(failure.kind, {
-      reachedClient: false,
-      bodyRepeatable: true,
-      attempts: this.#trace.attempts,
-      staleRetried: this.#staleRetried,
-    });
     if (decision.kind === "fail" || this.#question === undefined || this.#model === undefined) {
       this.#failed(failure);
     } else if (decision.kind === "sameReplica") {
@@ -244,6 +261,38 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
       this.#tried.push(replica);
       this.#dispatch(this.#model, this.#question);
     }
+  }
+
+  /** The client has a part of the answer: another replica says the rest, or it breaks off. */
+  #goOn(attempt: Attempt, { relay, failure, decision }: HalfWay): void {
+    const { replica, sending } = attempt;
+    const question = this.#question;
+    this.#leave();
+    if (decision.kind === "sameReplica" && question !== undefined) {
+      this.#staleRetried = true;
+      this.#context.metrics.retried(failure.kind);
+      this.#send(replica, question, { ...sending, fresh: true });
+      return;
+    }
+    const kept = this.#kept;
+    const model = this.#model;
+    if (decision.kind === "fail" || question === undefined || model === undefined || kept === undefined) {
+      this.#brokeOff(replica, relay, failure);
+      return;
+    }
+    this.#tried.push(replica);
+    // Whoever has a part of the answer is not made to wait for a slot: engines have queues of their own.
+    const next = successorOf(kept, this.#admit(model, { ...question, needsSlot: false }, this.#tried));
+    if (!next.ok) {
+      this.#brokeOff(replica, relay, notGoneOn(failure, next.error));
+      return;
+    }
+    const { to, handover } = next.value;
+    this.#context.metrics.retried(failure.kind);
+    this.#trace.isPieced ||= !kept.isCounted;
+    const sent = { model, replica: to, failed: this.#tried.length, policy: this.#context.policyName };
+    noteTry(this.#trace, sent, this.#now());
+    this.#send(to, question, { ask: handover.ask, fresh: false, rest: { relay, stream: handover.stream, kept } });
   }
 
   #failed(failure: EngineFailure): void {
@@ -310,6 +359,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     if (this.#model !== undefined) this.#model.inFlight -= 1;
     this.#state = { kind: "over" };
     if (state.kind === "asking" && state.attempt.relay !== undefined) noteRelay(this.#trace, state.attempt.relay);
+    this.#kept?.release();
     const { accounts } = this.#context;
     const tokens = accounts.tokens(this.#trace, ending);
     this.#request.visit.leave(tokens.prompt + tokens.completion);

@@ -27,6 +27,7 @@ import { RouterMetrics } from "./metrics.ts";
 import { decodeModelName, modelBody, modelListBody, pageOf } from "./models.ts";
 import { unknownModel, unknownUrl } from "./refusals.ts";
 import { type HttpExchange, refusalReply, type Reply, sendContinue, sendReply } from "./reply.ts";
+import { RescueRoom } from "./rescue/room.ts";
 import { Sweep, type Timed } from "./sweep.ts";
 import type { RequestTracer } from "./tracing.ts";
 
@@ -38,6 +39,8 @@ export interface RouterServerOptions {
   readonly policy: RoutingPolicyName;
   /** Streams are made to count their tokens; the client sees the counts only when it asked for them. */
   readonly asksUsage: boolean;
+  /** Whether a stream goes on at another replica when the one that sent it dies. */
+  readonly rescues: boolean;
   readonly cors: AllowedOrigins;
   readonly auth: RouterAuth;
   /** PEM texts. Without them the router speaks plain HTTP. */
@@ -91,6 +94,7 @@ export class RouterServer {
       clock,
       limits,
       asksUsage: options.asksUsage,
+      rescues: options.rescues ? new RescueRoom() : undefined,
       sweep: this.#sweep,
       metrics: this.metrics,
       tracer: options.tracer,
@@ -273,7 +277,9 @@ export class RouterServer {
 
   /** Why no request could be answered; undefined: some could. */
   notReady(): string | undefined {
-    const isServing = [...this.fleet.models()].some(({ replicas, route }) => replicas.length > 0 || route.holds === true);
+    const isServing = [...this.fleet.models()].some(
+      ({ replicas, route }) => replicas.length > 0 || route.holds === true,
+    );
     if (isServing) return this.#gate.isReady ? undefined : "no keys from the control plane yet";
     return this.fleet.revision === undefined ? "no routes from the control plane yet" : "no model has a ready replica";
   }

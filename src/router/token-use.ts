@@ -39,7 +39,7 @@ export function tokenUseOf(trace: Trace, { outcome }: Pick<Ending, "outcome">, r
   const isWhole = outcome === "complete";
   if (usage !== undefined && (isWhole || !isOnlyOfStart(usage, trace.usageAtStart))) {
     if (isWhole) rates.learn(usage, trace);
-    return { ...usage, estimated: false };
+    return { ...usage, estimated: trace.isPieced };
   }
   return wasWorkedOn(trace, outcome) ? guess(trace, rates) : NO_TOKENS;
 }

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { type Attempted, decideRetry, FAILURES, type FailureKind } from "./retry.ts";
 
-const first: Attempted = { reachedClient: false, bodyRepeatable: true, attempts: 1, staleRetried: false };
+const first: Attempted = {
+  reachedClient: false,
+  canGoOn: false,
+  bodyRepeatable: true,
+  attempts: 1,
+  staleRetried: false,
+};
 
 describe("decideRetry", () => {
   test.each<{ name: string; failure: FailureKind; attempted?: Partial<Attempted>; want: string }>([
@@ -20,6 +26,17 @@ describe("decideRetry", () => {
     },
   ])("$name", ({ failure, attempted, want }) => {
     expect(decideRetry(failure, { ...first, ...attempted }).kind).toBe(want);
+  });
+
+  test.each<{ name: string; failure: FailureKind; attempted?: Partial<Attempted>; want: string }>([
+    { name: "half an answer goes on elsewhere", failure: "broke", want: "anotherReplica" },
+    { name: "one that no engine goes on with ends", failure: "broke", attempted: { canGoOn: false }, want: "fail" },
+    { name: "one that has ended three engines ends", failure: "broke", attempted: { attempts: 3 }, want: "fail" },
+    { name: "one that fell silent ends: the limit is long", failure: "idleTimeout", want: "fail" },
+    { name: "whoever was to go on may refuse", failure: "refused", attempted: { attempts: 2 }, want: "anotherReplica" },
+    { name: "a stale connection is made anew then too", failure: "stale", want: "sameReplica" },
+  ])("$name", ({ failure, attempted, want }) => {
+    expect(decideRetry(failure, { ...first, reachedClient: true, canGoOn: true, ...attempted }).kind).toBe(want);
   });
 
   test.each(Object.keys(FAILURES) as FailureKind[])("nothing is retried once the client has a byte: %s", (failure) => {

@@ -15,6 +15,8 @@ export type FailureKind =
   | "keyRefused"
   /** The engine said that it cannot take more now (429, 503). */
   | "busy"
+  /** The engine does not go on with half an answer of another. */
+  | "unwilling"
   /** No answer within the limit. */
   | "firstByteTimeout"
   /** The answer began and stopped coming. */
@@ -40,6 +42,7 @@ export const FAILURES: Readonly<Record<FailureKind, FailureSpec>> = {
   garbage: { another: true, code: "ENGINE_BROKE_OFF", health: "broke" },
   keyRefused: { another: true, code: "ENGINE_BROKE_OFF", health: "broke" },
   busy: { another: true, code: "ENGINE_BROKE_OFF", health: undefined },
+  unwilling: { another: true, code: "ENGINE_BROKE_OFF", health: undefined },
   firstByteTimeout: { another: false, code: "ENGINE_TIMEOUT", health: "timedOut" },
   idleTimeout: { another: false, code: "ENGINE_TIMEOUT", health: "timedOut" },
   broke: { another: true, code: "ENGINE_BROKE_OFF", health: "broke" },
@@ -49,6 +52,8 @@ export const FAILURES: Readonly<Record<FailureKind, FailureSpec>> = {
 export interface Attempted {
   /** Anything at all, a status line included. */
   readonly reachedClient: boolean;
+  /** What reached the client is known, and another replica can go on from there. */
+  readonly canGoOn: boolean;
   readonly bodyRepeatable: boolean;
   /** Attempts at replicas so far, the failed one included, stale connections not. */
   readonly attempts: number;
@@ -66,7 +71,7 @@ export type RetryDecision =
 /** First rule that applies wins. */
 export function decideRetry(failure: FailureKind, attempted: Attempted): RetryDecision {
   const { another, code } = FAILURES[failure];
-  if (attempted.reachedClient || !attempted.bodyRepeatable) return { kind: "fail", code };
+  if ((attempted.reachedClient && !attempted.canGoOn) || !attempted.bodyRepeatable) return { kind: "fail", code };
   if (failure === "stale" && !attempted.staleRetried) return { kind: "sameReplica" };
   if (!another || attempted.attempts >= MOST_ATTEMPTS) return { kind: "fail", code };
   return { kind: "anotherReplica" };

@@ -42,12 +42,19 @@ export async function startRouterAlone(options: RouterAloneOptions): Promise<Run
       followed.close();
     });
   }
-  const { listen, auth, cors, policy, queue, count_streams: asksUsage } = config;
+  const { listen, auth, cors, policy, queue, count_streams: asksUsage, rescue } = config;
   const router = await startRouter({
     ...{ listen, logger, auth, cors, policy, asksUsage, clock, env, stateDir },
+    rescues: rescue === "on",
     transport: routerDial({ servers: config.servers, token: config.token, tls: identity, env, clock }),
     lastKnown: { path: join(stateDir, "last-known.json"), writes: options.writesLastKnown ?? true },
-    limits: { queueLength: queue.length, queueWait: queue.wait, coldWait: queue.cold_wait, headroom: queue.headroom, stop: config.drain },
+    limits: {
+      queueLength: queue.length,
+      queueWait: queue.wait,
+      coldWait: queue.cold_wait,
+      headroom: queue.headroom,
+      stop: config.drain,
+    },
     ...(shown === undefined ? {} : { tls: shown.current }),
   }).catch((error: unknown) => {
     throw error instanceof LlmgwError ? error : listenError(error, listen, "listen");

@@ -31,6 +31,8 @@ export interface RouterOptions {
   readonly policy?: RoutingPolicyName;
   /** Whether streams are made to count their tokens where the client did not ask; on by default. */
   readonly asksUsage?: boolean;
+  /** Whether a stream goes on at another replica when the one that sent it dies; on by default. */
+  readonly rescues?: boolean;
   /** Where usage is kept until the control plane has it. Left out: what is not sent yet is lost with the process. */
   readonly stateDir?: string;
   /** The file of the last known routes and keys, for starts without a control plane. Left out: there are no such starts. */
@@ -56,20 +58,14 @@ export interface RunningRouter {
 /** Starts a router. Rejects when its address cannot be listened on; a control plane that is away is no failure. */
 export async function startRouter(options: RouterOptions): Promise<RunningRouter> {
   const { listen, transport, logger, clock = systemClock } = options;
-  const random = Math.random;
   const tracing = await openTracing(options.env ?? {}, logger);
   const books = await openRouterBooks({ stateDir: options.stateDir, clock, logger });
   const lastKnown = options.lastKnown && (await LastKnown.open({ ...options.lastKnown, clock, logger }));
   const server = new RouterServer({
+    ...settingsOf(options),
     clock,
-    random,
+    random: Math.random,
     logger,
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
-    policy: options.policy ?? "prefix-affinity",
-    asksUsage: options.asksUsage ?? true,
-    cors: options.cors ?? [],
-    auth: options.auth ?? "none",
-    tls: options.tls,
     usage: books.journal,
     keys: books.keys,
     tracer: tracing,
@@ -89,30 +85,45 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     ended: books.ended,
     parts: [...books.parts, ...(lastKnown === undefined ? [] : [lastKnown])],
     clock,
-    random,
+    random: Math.random,
     logger,
   });
   table.start();
-  const scheme = options.tls === undefined ? "http" : "https";
-  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
-  return {
-    url: `${scheme}://${host}:${String(port)}`,
-    port,
-    metrics: () => server.metrics.text(),
-    notReady: () => server.notReady(),
-    renewTls: (tls) => {
-      server.renewTls(tls);
-    },
-    async stop() {
-      await server.stop();
-      await tracing?.stop();
-      await books.drain();
-      await table.stop();
-      await lastKnown?.stop();
-      await books.close();
-    },
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    await tracing?.stop();
+    await books.drain();
+    await table.stop();
+    await lastKnown?.stop();
+    await books.close();
   };
+  return running(server, { url: urlOf(options, port), port, stop });
 }
+
+/** What is not set is as it usually is. */
+const settingsOf = ({ limits, policy, asksUsage, rescues, cors, auth, tls }: RouterOptions) => ({
+  limits: { ...DEFAULT_LIMITS, ...limits },
+  policy: policy ?? ("prefix-affinity" as const),
+  asksUsage: asksUsage ?? true,
+  rescues: rescues ?? true,
+  cors: cors ?? [],
+  auth: auth ?? ("none" as const),
+  tls,
+});
+
+function urlOf({ listen: { host }, tls }: RouterOptions, port: number): string {
+  const shown = host.includes(":") ? `[${host}]` : host;
+  return `${tls === undefined ? "http" : "https"}://${shown}:${String(port)}`;
+}
+
+const running = (server: RouterServer, rest: Pick<RunningRouter, "url" | "port" | "stop">): RunningRouter => ({
+  ...rest,
+  metrics: () => server.metrics.text(),
+  notReady: () => server.notReady(),
+  renewTls: (tls) => {
+    server.renewTls(tls);
+  },
+});
 
 /** Puts in force what was known when a router last ran here, until a control plane says otherwise. */
 function recall(lastKnown: LastKnown, { fleet, keys }: RouterServer, logger: Logger): void {

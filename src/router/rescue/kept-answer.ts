@@ -1,0 +1,139 @@
+import type { ReplicaRoute } from "../../core/route.ts";
+import { err, ok, type Result } from "../../core/result.ts";
+import type { EngineAsk } from "../translate/ask.ts";
+import { ContinuedStream } from "./continued-stream.ts";
+import { goingOn } from "./going-on.ts";
+import type { RescueRoom } from "./room.ts";
+import { Said } from "./said.ts";
+
+/** Of a request: longer ones are not kept. */
+const LONGEST_ASK = 4 * 1024 * 1024;
+/** Characters of an answer: about 60,000 tokens. */
+const LONGEST_TEXT = 256 * 1024;
+/** Events are kept as they came, and read when they are so many: most streams end before. */
+const RAW_BYTES = 32 * 1024;
+/** Of an event that has not ended. A longer one goes on as it comes. */
+const LONGEST_HELD = 64 * 1024;
+const BYTES_PER_CHARACTER = 2;
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** How another replica goes on. */
+export interface Handover {
+  readonly ask: EngineAsk;
+  readonly stream: ContinuedStream;
+}
+
+/**
+ * What the client has of a stream, kept so that another replica can go on should this one die. Bytes pass through in whole
+ * events: what a client has of half an event nobody could take back.
+ */
+export class KeptAnswer {
+  readonly #ask: EngineAsk;
+  readonly #room: RescueRoom;
+  readonly #said = new Said();
+  #raw: Buffer[] = [];
+  #rawBytes = 0;
+  #held: Buffer | undefined;
+  #taken: number;
+  /** Why nothing is kept any more. */
+  #lost: string | undefined;
+
+  private constructor(ask: EngineAsk, room: RescueRoom, taken: number) {
+    this.#ask = ask;
+    this.#room = room;
+    this.#taken = taken;
+  }
+
+  /** Undefined: there is no room for it. What is given is to be released. */
+  static of(ask: EngineAsk, room: RescueRoom): KeptAnswer | undefined {
+    const taken = ask.body.bytes + RAW_BYTES;
+    return ask.body.bytes <= LONGEST_ASK && room.take(taken) ? new KeptAnswer(ask, room, taken) : undefined;
+  }
+
+  /** What of these bytes, and of those held, goes on; undefined for nothing. */
+  push(chunk: Buffer): Buffer | undefined {
+    if (this.#lost !== undefined) return chunk;
+    const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
+    const end = endOfEvents(bytes);
+    this.#held = end === bytes.length ? undefined : bytes.subarray(end);
+    if (this.#held !== undefined && this.#held.length > LONGEST_HELD) {
+      this.#lose("an event of it was too long");
+      return bytes;
+    }
+    if (end === 0) return undefined;
+    const whole = end === bytes.length ? bytes : bytes.subarray(0, end);
+    this.#raw.push(whole);
+    this.#rawBytes += whole.length;
+    if (this.#rawBytes >= RAW_BYTES) this.#read();
+    return whole;
+  }
+
+  /** The stream ends with these bytes: all of them go on, and those held. */
+  finish(last: Buffer | undefined): Buffer | undefined {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held === undefined || last === undefined) return held ?? last;
+    return Buffer.concat([held, last]);
+  }
+
+  #read(): void {
+    const before = this.#said.length;
+    for (const bytes of this.#raw) this.#said.push(bytes);
+    this.#raw = [];
+    this.#rawBytes = 0;
+    const grown = (this.#said.length - before) * BYTES_PER_CHARACTER;
+    if (this.#said.length > LONGEST_TEXT) this.#lose("it was too long to be kept");
+    else if (this.#said.problem !== undefined) this.#lose(this.#said.problem);
+    else if (this.#room.take(grown)) this.#taken += grown;
+    else this.#lose("there was no room to keep it");
+  }
+
+  #lose(why: string): void {
+    this.#lost = why;
+    this.#raw = [];
+    this.#held = undefined;
+    this.release();
+  }
+
+  /** How that replica goes on from here; or why it cannot. */
+  handOver({ apis }: Pick<ReplicaRoute, "apis">): Result<Handover, string> {
+    this.#held = undefined;
+    if (this.#lost === undefined) this.#read();
+    if (this.#lost !== undefined) return err(this.#lost);
+    const next = goingOn(this.#ask.body, this.#said, apis ?? []);
+    if (!next.ok) return next;
+    const { body } = next.value;
+    return ok({ ask: { ...this.#ask, body }, stream: new ContinuedStream(this.#said, next.value) });
+  }
+
+  /** The engine has told its tokens on the way. */
+  get isCounted(): boolean {
+    return this.#said.isCounted || this.#said.length === 0;
+  }
+
+  release(): void {
+    this.#room.give(this.#taken);
+    this.#taken = 0;
+  }
+}
+
+/** Where the last whole event ends. Nearly all reads end with one. */
+function endOfEvents(bytes: Buffer): number {
+  const { length } = bytes;
+  if (
+    bytes[length - 1] === LF &&
+    (bytes[length - 2] === LF || (bytes[length - 2] === CR && bytes[length - 3] === LF))
+  ) {
+    return length;
+  }
+  return Math.max(...BORDERS.map((border) => endOf(bytes, border)));
+}
+
+const BORDERS = [Buffer.from("\n\n"), Buffer.from("\n\r\n"), Buffer.from("\r\r")] as const;
+
+function endOf(bytes: Buffer, border: Buffer): number {
+  const at = bytes.lastIndexOf(border);
+  return at === -1 ? 0 : at + border.length;
+}
