@@ -43,6 +43,11 @@ interface ReplicaView {
   readonly endpoint?: { readonly host: string; readonly port: number };
 }
 
+interface ClusterOptions {
+  readonly auth?: "keys" | "none";
+  readonly queue?: string;
+}
+
 /** A control plane with its router and one agent: real processes below one temporary folder. */
 export class Cluster {
   readonly dir: string;
@@ -59,21 +64,22 @@ export class Cluster {
     this.routerPort = routerPort;
   }
 
-  static async start({ auth = "none" }: { readonly auth?: "keys" | "none" } = {}): Promise<Cluster> {
+  /** `queue`: of the router, as it is written in YAML. */
+  static async start({ auth = "none", queue = "{}" }: ClusterOptions = {}): Promise<Cluster> {
     const dir = await mkdtemp(join(tmpdir(), "llmgw-e2e-"));
     const cluster = new Cluster(dir, await freePort(), await freePort());
-    await cluster.#writeConfigs(auth);
+    await cluster.#writeConfigs(auth, queue);
     await cluster.startServer();
     cluster.startAgent();
     return cluster;
   }
 
-  async #writeConfigs(auth: "keys" | "none"): Promise<void> {
+  async #writeConfigs(auth: "keys" | "none", queue: string): Promise<void> {
     await writeFile(
       join(this.dir, "server.yaml"),
       [
         `listen: "127.0.0.1:${String(this.serverPort)}"`,
-        `router: { listen: "127.0.0.1:${String(this.routerPort)}", auth: ${auth} }`,
+        `router: { listen: "127.0.0.1:${String(this.routerPort)}", auth: ${auth}, queue: ${queue} }`,
         "",
       ].join("\n"),
     );

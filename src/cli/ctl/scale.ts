@@ -9,7 +9,8 @@ import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
 export const scale: CommandSpec = {
   name: "scale",
   summary: "change how many replicas a profile has, and nothing else",
-  details: "No running replica restarts. A manifest that is applied later sets its own number again.",
+  details:
+    "No running replica restarts. A manifest that is applied later sets its own number again. A profile whose replicas follow its load is refused: apply it with a number, or with another range.",
   arguments: [
     { form: "<profile>", doc: "its name", completes: ["profile"] },
     { form: "<n>", doc: "how many replicas; 0 stops all of them" },

@@ -77,13 +77,19 @@ export const profileColumns = ({ now, colours }: Looking): readonly Column<Profi
     right: true,
     colour: (profile) => (profile.ready >= profile.replicas ? colours.green : colours.yellow),
   },
+  { header: "RANGE", cell: rangeWords, right: true },
   { header: "ENGINE", cell: (profile) => profile.engine },
   { header: "SERVES", cell: (profile) => profile.serves.join(",") },
   { header: "AGE", cell: (profile) => ageOf(profile.createdAt, now), right: true, ticks: true },
   { header: "CHANGED", cell: (profile) => ageOf(profile.updatedAt, now), right: true, wide: true, ticks: true },
   { header: "SPEC", cell: (profile) => profile.specHash, wide: true },
+  { header: "SCALED", cell: ({ range }) => range?.why ?? "", wide: true },
   { header: "SOURCE", cell: (profile) => profile.source },
 ];
+
+/** Between what the load of a profile decides, such as 0–4. */
+const rangeWords = ({ range }: Profile): string =>
+  range === undefined ? "" : `${String(range.min)}–${String(range.max)}`;
 
 export const replicaColumns = ({ now, colours }: Looking): readonly Column<Replica>[] => [
   { header: "NAME", cell: (replica) => replica.id },

@@ -79,3 +79,11 @@ test("on a narrow terminal reasons are folded, not cut, and no line is wider", (
   const narrow = page.split("\n").slice(page.split("\n").indexOf("a  no"));
   expect(narrow.filter((line) => line.length > 40)).toEqual([]);
 });
+
+test("a profile that follows its load says how many it wants, and why", () => {
+  const scaled = create(ExplainResponseSchema, {
+    ...answer,
+    ...{ wanted: 2, range: { min: 1, max: 4, why: "for 9 requests, 8 for each replica" } },
+  });
+  expect(explainPage(scaled, looking)).toContain("  Replicas  2 of 1 to 4: for 9 requests, 8 for each replica\n");
+});

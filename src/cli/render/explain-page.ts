@@ -11,10 +11,16 @@ export function explainPage(answer: ExplainResponse, looking: Looking): string {
   const name = answer.replica === "" ? answer.profile : answer.replica;
   const paint = stateColour(answer.state, colours) ?? ((text: string) => text);
   const state = answer.state === "" ? [] : [`  State     ${paint(answer.state)}: ${oneLine(answer.reason)}`];
+  const { range } = answer;
+  const scaled =
+    range === undefined
+      ? []
+      : [`  Replicas  ${String(answer.wanted)} of ${String(range.min)} to ${String(range.max)}: ${oneLine(range.why)}`];
   const perToken = answer.kvPerToken === 0 ? [] : [`  Cache     ${formatBytes(answer.kvPerToken)} for each token`];
   const head = [
     colours.bold(name),
     ...state,
+    ...scaled,
     `  Model     ${oneLine(answer.source)}`,
     `  Estimate  ${oneLine(answer.origin)}`,
     ...perToken,

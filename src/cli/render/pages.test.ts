@@ -97,8 +97,8 @@ test("lists", () => {
     "
   `);
   expect(table(profileColumns(looking), [profile], look)).toMatchInlineSnapshot(`
-    "NAME   READY  ENGINE  SERVES         AGE  SOURCE
-    qwen3    1/2  auto    qwen3,default   2h  hf:Qwen/Qwen3-32B
+    "NAME   READY  RANGE  ENGINE  SERVES         AGE  SOURCE
+    qwen3    1/2      -  auto    qwen3,default   2h  hf:Qwen/Qwen3-32B
     "
   `);
   expect(table(replicaColumns(looking), [replica], look)).toMatchInlineSnapshot(`
@@ -213,4 +213,17 @@ test("status of a cluster with nothing in it", () => {
     Server    http://10.0.0.1:7443, llmgw 0.1.0, up 1s
     "
   `);
+});
+
+test("a profile that follows its load shows between what, and why it is where it is", () => {
+  const range = { min: 0, max: 4, why: "scaled to 0: idle for 10m" };
+  const idle = create(ProfileSchema, { name: "q", engine: "auto", serves: ["q"], range });
+  const rows = table(profileColumns(looking), [idle], { ...look, wide: true }).split("\n");
+  expect(rows[0]).toMatch(/READY +RANGE +ENGINE.* SCALED/);
+  expect(rows[1]).toMatch(/0\/0 +0–4 +auto.* scaled to 0: idle for 10m/);
+  const status = create(GetStatusResponseSchema, {
+    scaling: ["q: 0 of 0 to 4: idle", "r: 1 of 0 to 2: for 1 request"],
+  });
+  const page = statusPage({ status, models: [], server: "http://s" }, { ...looking, width: undefined });
+  expect(page).toContain("By load   q: 0 of 0 to 4: idle\n          r: 1 of 0 to 2: for 1 request\n");
 });

@@ -24,6 +24,7 @@ export function statusPage(view: StatusView, looking: Looking): string {
     ["Nodes", counted(status.nodes, looking, "none yet: start `llmgw agent` on a node")],
     ["GPUs", status.gpus === 0 ? "none" : `${String(status.gpusInUse)} of ${String(status.gpus)} in use`],
     ["Replicas", counted(status.replicas, looking, "none")],
+    ...status.scaling.map((sentence, index) => [index === 0 ? "By load" : "", oneLine(sentence)] as const),
     ["Requests", `${String(status.requestsInFlight)} in flight`],
     ["Router", status.routerUrl === "" ? "none in this server" : status.routerUrl],
     ["Server", `${server}, llmgw ${status.serverVersion}, up ${ageOf(status.startedAt, now)}`],
