@@ -12,6 +12,7 @@ import { changesBetween, isEmpty, specKey } from "./changes.ts";
 import { decide, type Decided, type Gathered, specsByKey } from "./decide.ts";
 import type { Change } from "./manifest-change.ts";
 import type { ControlPolicy } from "./policy.ts";
+import { endedRollouts, NO_ROLLOUTS, type RolloutCounts } from "./rollout-count.ts";
 import { goneSince, modelRoutes, nextTable } from "./routes.ts";
 import type { Demands } from "./scaling.ts";
 import type { Agents } from "./sessions/agents.ts";
@@ -55,6 +56,7 @@ export class ControlLoop {
   #commands: Command[] = [];
   #events: NewEvent[] = [];
   #demands: Demands = new Map();
+  #rollouts: RolloutCounts = NO_ROLLOUTS;
   #isFirst = true;
   #policy: ControlPolicy;
   #awakeSince: Millis;
@@ -107,6 +109,11 @@ export class ControlLoop {
   /** How many replicas the profiles are to have that follow their load. */
   get demands(): Demands {
     return this.#demands;
+  }
+
+  /** How the rollouts ended that ended since this control plane started. */
+  get rollouts(): RolloutCounts {
+    return this.#rollouts;
   }
 
   get policy(): ControlPolicy {
@@ -249,6 +256,9 @@ export class ControlLoop {
   #adopt({ snapshot, liveness, events, demands }: Decided): void {
     this.#isFirst = false;
     this.#demands = demands;
+    for (const outcome of endedRollouts(this.#snapshot, snapshot)) {
+      this.#rollouts = { ...this.#rollouts, [outcome]: this.#rollouts[outcome] + 1 };
+    }
     this.#snapshot = snapshot;
     this.#liveness = liveness;
     for (const { subject, reason, message } of events) this.#options.logger.info({ subject, reason }, message);

@@ -1,12 +1,13 @@
-import { Gauge, Registry } from "prom-client";
+import { Counter, Gauge, Registry } from "prom-client";
 import { type NodeState, nodeState } from "../core/node.ts";
 import { REPLICA_TRAITS, sharesOf } from "../core/replica-state.ts";
 import { nodeViews } from "../scheduler/node-view.ts";
-import type { Snapshot } from "../store/store.ts";
+import type { ControlLoop } from "./loop.ts";
+import { ROLLOUT_OUTCOMES } from "./rollout-count.ts";
 
 interface MetricSpec {
   readonly name: string;
-  readonly type: "gauge";
+  readonly type: "gauge" | "counter";
   readonly labels: readonly string[];
   readonly help: string;
 }
@@ -32,22 +33,31 @@ export const METRICS = {
     labels: ["kind"],
     help: "Memory of all GPUs: total, booked by replicas, and used as measured on the nodes.",
   },
+  rollouts: {
+    name: "llmgw_rollouts_total",
+    type: "counter",
+    labels: ["outcome"],
+    help: "Rollouts that ended since the control plane started, the first of a profile too: ready, replaced by another before it was, or failed.",
+  },
 } as const satisfies Record<string, MetricSpec>;
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
-const SAMPLES: Readonly<Record<keyof typeof METRICS, (snapshot: Snapshot) => readonly Sample[]>> = {
-  nodes: ({ nodes }) => {
+/** Where the numbers are read, each time anew. */
+type Source = Pick<ControlLoop, "snapshot" | "rollouts">;
+
+const SAMPLES: Readonly<Record<keyof typeof METRICS, (source: Source) => readonly Sample[]>> = {
+  nodes: ({ snapshot: { nodes } }) => {
     const states: readonly NodeState[] = ["ready", "degraded", "unreachable", "lost"];
     return states.map((state) => [{ state }, nodes.filter((node) => nodeState(node) === state).length]);
   },
-  replicas: ({ replicas }) => {
+  replicas: ({ snapshot: { replicas } }) => {
     const grouped = Map.groupBy(replicas, ({ profile, state }) => `${state.kind} ${profile}`);
     return [...grouped.values()].flatMap(([first, ...rest]): Sample[] =>
       first === undefined ? [] : [[{ profile: first.profile, state: first.state.kind }, 1 + rest.length]],
     );
   },
-  gpus: ({ nodes, replicas }) => {
+  gpus: ({ snapshot: { nodes, replicas } }) => {
     const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
     const booked = new Set(holding.flatMap(({ placement }) => sharesOf(placement).flatMap(({ gpus }) => gpus)));
     const states = nodes.flatMap(({ inventory }) =>
@@ -57,7 +67,7 @@ const SAMPLES: Readonly<Record<keyof typeof METRICS, (snapshot: Snapshot) => rea
     );
     return ["in_use", "free", "unhealthy"].map((state) => [{ state }, states.filter((one) => one === state).length]);
   },
-  gpuMemory: ({ nodes, replicas }) => {
+  gpuMemory: ({ snapshot: { nodes, replicas } }) => {
     const gpus = nodeViews(nodes, replicas).flatMap((view) => view.gpus);
     const sum = (of: (gpu: (typeof gpus)[number]) => number): number => gpus.reduce((all, gpu) => all + of(gpu), 0);
     return [
@@ -66,23 +76,44 @@ const SAMPLES: Readonly<Record<keyof typeof METRICS, (snapshot: Snapshot) => rea
       [{ kind: "used" }, sum(({ gpu }) => gpu.memoryTotal - gpu.memoryFree)],
     ];
   },
+  rollouts: ({ rollouts }) => ROLLOUT_OUTCOMES.map((outcome) => [{ outcome }, rollouts[outcome]]),
 };
 
 /** The page of the control plane's own numbers, as they are when it is asked for. */
-export function controlMetrics(snapshot: () => Snapshot): Registry {
+export function controlMetrics(source: Source): Registry {
   const registry = new Registry();
   for (const key of Object.keys(METRICS) as (keyof typeof METRICS)[]) {
-    const { name, help, labels } = METRICS[key];
-    new Gauge({
-      name,
-      help,
-      labelNames: [...labels],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const [values, value] of SAMPLES[key](snapshot())) this.set({ ...values }, value);
-      },
-    });
+    const { name, help, labels, type } = METRICS[key];
+    const about = { name, help, labelNames: [...labels], registers: [registry] };
+    const samples = (): readonly Sample[] => SAMPLES[key](source);
+    if (type === "counter") addCounter(about, samples);
+    else addGauge(about, samples);
   }
   return registry;
 }
+
+interface About {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: string[];
+  readonly registers: Registry[];
+}
+
+const addGauge = (about: About, samples: () => readonly Sample[]) =>
+  new Gauge({
+    ...about,
+    collect() {
+      this.reset();
+      for (const [values, value] of samples()) this.set({ ...values }, value);
+    },
+  });
+
+const addCounter = (about: About, samples: () => readonly Sample[]) =>
+  new Counter({
+    ...about,
+    collect() {
+      // What is counted is the source's: nothing is counted here a second time.
+      this.reset();
+      for (const [values, value] of samples()) this.inc({ ...values }, value);
+    },
+  });

@@ -97,7 +97,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   started.defer(() => plane.settled());
   started.defer(() => plane.loop.stop());
-  late.registry = controlMetrics(() => plane.loop.snapshot);
+  late.registry = controlMetrics(plane.loop);
   const listening = await openPort(options, { plane, tls, metrics });
   started.defer(() => listening.close());
   const routes = createRouterTransport((router) => {

@@ -169,6 +169,9 @@ describe("the port", () => {
     expect(page).toContain('llmgw_nodes{state="ready"} 1');
     expect(page).toContain('llmgw_replicas{profile="smol",state="ready"} 1');
     expect(page).toContain('llmgw_gpus{state="free"} 0');
+    expect(page).toContain("# TYPE llmgw_rollouts_total counter");
+    expect(page).toContain('llmgw_rollouts_total{outcome="ready"} 1');
+    expect(page).toContain('llmgw_rollouts_total{outcome="failed"} 0');
   });
 });
 

@@ -155,6 +155,7 @@ describe("a control plane and an agent below folders of their own", () => {
         "llmgw_replicas",
         "llmgw_gpus",
         "llmgw_gpu_memory_bytes",
+        "llmgw_rollouts_total",
       ]),
     );
     const ofAgent = await metricsOf(`http://127.0.0.1:${String(agentPort)}/metrics`);
