@@ -88,15 +88,18 @@ export class TableClient {
     let failures = 0;
     while (!signal.aborted) {
       const end = await this.#connect();
-      if (signal.aborted) return;
       failures = end.tables > 0 ? 1 : failures + 1;
       // The wait grows with each round over all of them. Routers that lost the same control plane do not come back at one moment.
       const round = Math.floor((failures - 1) / control.count);
       const full = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** round);
       const delay = millis(full / 2 + (full / 2) * random());
-      this.#complain(end, delay);
+      if (!this.#isStopping()) this.#complain(end, delay);
       await pause(clock, delay, signal);
     }
+  }
+
+  #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
   }
 
   async #connect(): Promise<End> {
@@ -170,23 +173,28 @@ export class TableClient {
 
   /** Hello, then a report at each change of the table, and each second what is new of that and of the other parts. */
   async *#outgoing(mailbox: Mailbox, signal: AbortSignal): AsyncGenerator<RouterSessionRequest> {
-    const { routerId, ended = [], holder, clock, parts = [] } = this.#options;
+    const { routerId, ended = [], clock, parts = [] } = this.#options;
     yield request({ case: "hello", value: { routerId, ended: [...ended] } });
-    let toldChanges = -1;
+    const told = { changes: -1 };
     while (!signal.aborted) {
-      const counts = { inFlight: { ...holder.inFlight() }, waiting: { ...holder.waiting() } };
-      const isBusy = Object.keys(counts.inFlight).length + Object.keys(counts.waiting).length > 0;
       // A table of another stream, or from disk, has a number that may mean another table here.
-      const { revision } = mailbox.knowsTable ? holder : { revision: undefined };
-      if (revision !== undefined && (holder.changes !== toldChanges || isBusy)) {
-        toldChanges = holder.changes;
-        yield request({ case: "report", value: { tableRevision: revision, ...counts } });
-      }
+      const report = mailbox.knowsTable ? this.#report(told) : undefined;
+      if (report !== undefined) yield report;
       for (const part of mailbox.isAnswered ? parts : []) {
         for (let said = part.next(); said !== undefined; said = part.next()) yield request(said);
       }
       await Promise.race([mailbox.woken(), pause(clock, REPORT_EVERY, signal)]);
     }
+  }
+
+  /** Undefined: there is nothing to tell that was not told. */
+  #report(told: { changes: number }): RouterSessionRequest | undefined {
+    const { holder } = this.#options;
+    const counts = { inFlight: { ...holder.inFlight() }, waiting: { ...holder.waiting() } };
+    const isBusy = Object.keys(counts.inFlight).length + Object.keys(counts.waiting).length > 0;
+    if (holder.revision === undefined || (holder.changes === told.changes && !isBusy)) return undefined;
+    told.changes = holder.changes;
+    return request({ case: "report", value: { tableRevision: holder.revision, ...counts } });
   }
 }
 

@@ -24,10 +24,10 @@ beforeEach(async () => {
 
 interface Alone {
   readonly running: RunningRouterAlone;
-  log(): string;
-  ask(key?: string, body?: string): Promise<Response>;
-  ready(): Promise<{ readonly status: number; readonly body: unknown }>;
-  stop(): Promise<void>;
+  readonly log: () => string;
+  readonly ask: (key?: string, body?: string) => Promise<Response>;
+  readonly ready: () => Promise<{ readonly status: number; readonly body: unknown }>;
+  readonly stop: () => Promise<void>;
 }
 
 interface Told {
@@ -192,9 +192,11 @@ describe("two routers over the network", () => {
   test("a replica is stopped only when both say that nothing of it is in flight", async () => {
     let finish: (() => void) | undefined;
     const engine = await RawUpstream.onRequest(async (connection) => {
-      await connection.write(STREAM_HEAD + chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
+      await connection.write(STREAM_HEAD);
+      await connection.write(chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
       await new Promise<void>((resolve) => (finish = resolve));
-      await connection.write(chunk("data: [DONE]\n\n") + LAST_CHUNK);
+      await connection.write(chunk("data: [DONE]\n\n"));
+      await connection.write(LAST_CHUNK);
     });
     const { on, url, key, token, node, id } = await served(engine);
     const routers = [
@@ -221,9 +223,11 @@ describe("two routers over the network", () => {
   test("a router that stops lets its answers end", async () => {
     let finish: (() => void) | undefined;
     const engine = await RawUpstream.onRequest(async (connection) => {
-      await connection.write(STREAM_HEAD + chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
+      await connection.write(STREAM_HEAD);
+      await connection.write(chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
       await new Promise<void>((resolve) => (finish = resolve));
-      await connection.write(chunk("data: [DONE]\n\n") + LAST_CHUNK);
+      await connection.write(chunk("data: [DONE]\n\n"));
+      await connection.write(LAST_CHUNK);
     });
     const { url, key, token } = await served(engine);
     const router = await alone({ servers: [url], token });

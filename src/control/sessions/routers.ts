@@ -130,8 +130,6 @@ export class Routers {
     // Known to be gone: nothing waits there any more.
     for (const gone of ended) if (gone !== id) this.#entries.delete(gone);
     if (id === "") throw new ConnectError("hello without a router id", Code.InvalidArgument);
-    // Of a process that is proven to be gone nothing is in flight.
-    for (const ended of hello.ended) if (this.#entries.get(ended)?.outbox === undefined) this.#entries.delete(ended);
     const before = this.#entries.get(id);
     before?.outbox?.end(new ConnectError("the same router has opened a newer connection", Code.Aborted));
     const entry: Entry = {
