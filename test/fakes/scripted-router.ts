@@ -30,6 +30,12 @@ export class ScriptedRouter {
     this.#say({ case: "report", value: { tableRevision, inFlight: { ...inFlight } } });
   }
 
+  /** Under the table that it has: so many wait for the profiles, and nothing is in flight. */
+  waits(waiting: Readonly<Record<string, number>>): void {
+    const tableRevision = this.table?.revision ?? 0;
+    this.#say({ case: "report", value: { tableRevision, inFlight: {}, waiting: { ...waiting } } });
+  }
+
   routesOf(model: string): readonly string[] {
     return this.table?.models.find(({ name }) => name === model)?.replicas.map(({ id }) => id) ?? [];
   }
