@@ -32,4 +32,6 @@ export interface ModelNeeds {
   readonly onGpus: readonly [MemoryEstimate, ...MemoryEstimate[]];
   /** Of one token in the cache, at most; 0: not known. */
   readonly kvPerToken: Bytes;
+  /** What would run it does not compute on the CPU. */
+  readonly gpuOnly?: true;
 }

@@ -19,8 +19,8 @@ export interface Ask {
   readonly gpus: GpuAsk;
   /** Host memory, when it runs on the CPU and when it runs on GPUs. */
   readonly memory: { readonly onCpu: Bytes; readonly onGpu: Bytes };
-  /** The profile names the host memory, or that of each GPU, itself. */
-  readonly isNamed: { readonly memory: boolean; readonly gpuMemory: boolean };
+  /** The profile names the host memory, that of each GPU, or how many there are to be, itself. */
+  readonly isNamed: { readonly memory: boolean; readonly gpuMemory: boolean; readonly gpus: boolean };
   readonly nodeSelector: Readonly<Record<string, string>>;
   /** Any of them will do. */
   readonly engines: readonly EngineName[];
@@ -64,9 +64,9 @@ export function askOf(profile: Profile, needsAt: NeedsAt, offer: EngineOffer): A
   const possible = nodes > 1 ? offer.spanning : ENGINE_NAMES;
   return {
     profile: profile.name,
-    gpus: { choices: choicesOf(profile, needs), required: gpus !== undefined },
+    gpus: { choices: choicesOf(profile, needs), required: gpus !== undefined || needs.gpuOnly === true },
     memory: { onCpu: memory ?? needs.onCpu.host, onGpu: memory ?? needs.onGpus[0].host },
-    isNamed: { memory: memory !== undefined, gpuMemory: gpuMemory !== undefined },
+    isNamed: { memory: memory !== undefined, gpuMemory: gpuMemory !== undefined, gpus: gpus !== undefined },
     nodeSelector: profile.nodeSelector,
     engines: profile.engine === "auto" ? possible : [profile.engine],
     offer,

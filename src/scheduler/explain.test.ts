@@ -62,7 +62,7 @@ describe("every rule that says no, and the smallest change that would say yes", 
     {
       name: "an engine",
       of: world({ profile: profile("p", { engine: "vllm" }) }),
-      want: ["engine: name vllm in server.yaml (engines:), or install it there"],
+      want: ["engine: name vllm in server.yaml (engines:), or install it there", "gpus: add 1 GPU"],
     },
     {
       name: "more memory than it has, of a profile that names it",

@@ -47,6 +47,7 @@ export function memoryRules(asked: Pick<Profile, "args" | "env" | "context">, op
     keepsLatent: true,
     host: bytes(PROCESSES),
     perGpu: bytes(CUDA_CONTEXT + GRAPHS_AND_LINKS),
+    gpuOnly: true,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { EngineCommand, EngineFile, Launch, LaunchAdapter } from "../engine.ts";
 import { optionsOf } from "../options.ts";
+import { cutOf } from "../python/cut.ts";
 import { gangDefaults, ownVariables, pythonDefaults } from "../python/environment.ts";
 
 /** The command line, the whole environment and the files of one SGLang process; `binary` is its Python. */
@@ -45,7 +46,8 @@ function memoryArgs({ gpuShare, args }: Launch): readonly string[] {
 const STATIC_PART = 0.88;
 
 function parallelArgs(launch: Launch): readonly string[] {
-  const { gang, parallel: { tensor, pipeline } = { tensor: 1, pipeline: 1 } } = launch;
+  const { gang } = launch;
+  const { tensor, pipeline } = cutOf(launch);
   return [
     ...(tensor > 1 ? ["--tp-size", String(tensor)] : []),
     ...(pipeline > 1 ? ["--pp-size", String(pipeline)] : []),

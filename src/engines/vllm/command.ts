@@ -1,5 +1,6 @@
 import type { EngineCommand, Launch, LaunchAdapter } from "../engine.ts";
 import { optionsOf } from "../options.ts";
+import { cutOf } from "../python/cut.ts";
 import { gangDefaults, ownVariables, pythonDefaults } from "../python/environment.ts";
 import { rayArgv, rayEnvironment, rayFiles, usesRay } from "./ray.ts";
 import { isAtLeast } from "./version.ts";
@@ -47,7 +48,8 @@ function memoryArgs({ gpuShare, args }: Launch): readonly string[] {
 const shareText = (share: number): string => (Math.floor(share * 1000) / 1000).toFixed(3);
 
 function parallelArgs(launch: Launch): readonly string[] {
-  const { gang, args, parallel: { tensor, pipeline } = { tensor: 1, pipeline: 1 } } = launch;
+  const { gang, args } = launch;
+  const { tensor, pipeline } = cutOf(launch);
   const cut = [
     ...(tensor > 1 ? ["--tensor-parallel-size", String(tensor)] : []),
     ...(pipeline > 1 ? ["--pipeline-parallel-size", String(pipeline)] : []),

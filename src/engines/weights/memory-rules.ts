@@ -25,6 +25,8 @@ export interface MemoryRules {
   readonly host: Bytes;
   /** Of each GPU, before anything is loaded. */
   readonly perGpu: Bytes;
+  /** The engine does not compute on the CPU. */
+  readonly gpuOnly?: true;
 }
 
 /** Bytes of one element, from the block layouts in ggml-common.h: values and their scale. */

@@ -26,6 +26,11 @@ export interface KnownModel {
 
 /** What a replica of the profile takes, on the CPU and on each number of GPUs that it can be split over. */
 export function modelNeeds(profile: Profile, model: KnownModel, rules: MemoryRules): ModelNeeds {
+  const needs = sizedNeeds(profile, model, rules);
+  return rules.gpuOnly === true ? { ...needs, gpuOnly: true } : needs;
+}
+
+function sizedNeeds(profile: Profile, model: KnownModel, rules: MemoryRules): ModelNeeds {
   const { facts, weights, origin } = model;
   const counts = gpuCounts(profile, facts, rules);
   if (weights === undefined) {

@@ -11,10 +11,11 @@ export const gpus: Filter = {
   doc: "Enough healthy GPUs have enough memory that is neither booked nor in use by other programs.",
   check(view, ask) {
     if (gpusFor(view, ask) !== undefined) return undefined;
-    // Whoever must have GPUs names their number, so there is one way only.
-    const [{ count, memory }] = ask.gpus.choices;
+    // Of several ways that with the fewest GPUs is told: the others need more of them.
+    const [{ count, memory }, ...others] = ask.gpus.choices;
     const each = memory === "whole" ? "to itself" : `with ${formatBytes(memory)} free`;
-    const needs = `needs ${String(count)} ${count === 1 ? "GPU" : "GPUs"} ${each}`;
+    const more = others.length === 0 ? "" : ", or more with less";
+    const needs = `needs ${String(count)} ${count === 1 ? "GPU" : "GPUs"} ${each}${more}`;
     if (view.gpus.length === 0) return `${needs}, has none`;
     const short = view.gpus.filter((gpu) => !isFitting(gpu, memory));
     const has = `has ${String(view.gpus.length - short.length)} of ${String(view.gpus.length)}`;
@@ -54,7 +55,8 @@ const couldGive = ({ gpu }: GpuView, memory: GpuShare["memory"]): boolean =>
 
 function lessMemory(view: NodeView, { gpus: { choices }, isNamed }: Ask): readonly Remedy[] {
   const [{ count }] = choices;
-  if (!isNamed.gpuMemory) return [];
+  // With less memory on each, a model that may be split would want more of them.
+  if (!isNamed.gpuMemory || !isNamed.gpus) return [];
   const healthy = view.gpus.filter(({ gpu }) => gpu.problem === undefined).toSorted(emptiest);
   const least = healthy[count - 1]?.free ?? 0;
   return least > 0 ? [{ kind: "name-gpu-memory", bytes: bytes(least) }] : [];
