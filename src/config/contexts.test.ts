@@ -26,8 +26,18 @@ test.each([
   { name: "no server", text: "contexts: { a: { token: x } }" },
   { name: "not an address", text: "contexts: { a: { server: 'lab' } }" },
   { name: "duplicate key", text: "current: a\ncurrent: b" },
+  { name: "an alias of nothing", text: "current: *a" },
+  { name: "a map as a name", text: "contexts: { ? { a: b } : { server: http://a:1 } }" },
+  { name: "maps as names within each other", text: `contexts: {\n${"? ".repeat(300)}a: b }` },
 ])("$name is refused", ({ text }) => {
   expect(parseContexts(text).ok).toBe(false);
+});
+
+test("a name of digits is a name", () => {
+  expect(parseContexts("contexts: { 1: { server: http://a:1 } }")).toMatchObject({
+    ok: true,
+    value: { contexts: { "1": { server: "http://a:1" } } },
+  });
 });
 
 test("without it the one before is current again, if there still is one", () => {

@@ -1,5 +1,6 @@
 import { parseDocument, stringify } from "yaml";
 import { z } from "zod";
+import { messageOf } from "../core/errors.ts";
 import { err, ok, type Result } from "../core/result.ts";
 
 const Context = z.strictObject({
@@ -24,13 +25,35 @@ export interface ContextFile {
 
 /** The context file's text, or every problem in it. An empty file knows no control plane. */
 export function parseContexts(text: string): Result<ContextFile, readonly string[]> {
-  const document = parseDocument(text, { uniqueKeys: true });
-  if (document.errors.length > 0) return err(document.errors.map((error) => error.message));
-  const parsed = Contexts.safeParse(document.toJS() ?? {});
+  const value = readValue(text);
+  if (!value.ok) return value;
+  const parsed = Contexts.safeParse(value.value ?? {});
   if (!parsed.success) {
     return err(parsed.error.issues.map((issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`));
   }
   return ok(parsed.data);
+}
+
+/** The parser throws where an alias stands for nothing or for too much, and where texts nest thousands deep. */
+function readValue(text: string): Result<unknown, readonly string[]> {
+  try {
+    const document = parseDocument(text, { uniqueKeys: true, logLevel: "error" });
+    if (document.errors.length > 0) return err(document.errors.map((error) => error.message));
+    // As maps: a key that is a map itself would be written out as a text, which takes minutes where such keys nest.
+    return ok(asObject(document.toJS({ mapAsMap: true })));
+  } catch (error) {
+    return err([`this cannot be read as YAML: ${messageOf(error)}`]);
+  }
+}
+
+function asObject(value: unknown): unknown {
+  if (!(value instanceof Map)) return value;
+  return Object.fromEntries(
+    [...value].map(([key, held]) => {
+      if (typeof key === "object" && key !== null) throw new Error("a list or a map is no name");
+      return [String(key), asObject(held)];
+    }),
+  );
 }
 
 export const renderContexts = (file: ContextFile): string => stringify(file);

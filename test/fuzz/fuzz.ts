@@ -1,0 +1,151 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { messageOf } from "../../src/core/errors.ts";
+import { Chance } from "./chance.ts";
+import type { OpenTarget, Target } from "./target.ts";
+
+const MiB = 2 ** 20;
+/**
+ * How far the process may grow over what it had when the target was open. The largest inputs have 40 MiB, lie in memory at
+ * both ends, and are not given back at once.
+ */
+const MAX_GROWTH = 768 * MiB;
+const CASES_BETWEEN_CHECKS = 64;
+/** Of the processor, whatever else runs on the machine. No input is long: who needs so much for one is lost in it. */
+const SLOW_CASE_MS = 5_000;
+const KEPT_FAULTS = 10;
+
+export interface FuzzOptions {
+  readonly target: Target;
+  readonly seed: number;
+  readonly durationMs: number;
+  /** Only this one case, to see it again. */
+  readonly only?: number;
+}
+
+export interface FuzzResult {
+  readonly target: string;
+  readonly seed: number;
+  readonly cases: number;
+  readonly seconds: number;
+  readonly startMiB: number;
+  readonly peakMiB: number;
+  /** Each with the number of its case. */
+  readonly faults: readonly string[];
+}
+
+/** Each case has a seed of its own, so that one can be run again without those before. */
+const caseSeed = (seed: number, number: number): number =>
+  (Math.imul(seed, 0x9e3779b1) + Math.imul(number, 0x85ebca6b)) | 0;
+
+/** Gives a target one input after another until the time is over, and watches the process meanwhile. */
+export async function fuzz({ target, seed, durationMs, only }: FuzzOptions): Promise<FuzzResult> {
+  const faults: string[] = [];
+  const fault = (words: string): void => {
+    if (faults.length < KEPT_FAULTS) faults.push(words);
+  };
+  const current = { number: 0 };
+  const escaped = (kind: string) => (error: unknown) => {
+    fault(`${kind} at about case ${String(current.number)}: ${stackOf(error)}`);
+  };
+  const [rejected, thrown] = [escaped("unhandled rejection"), escaped("uncaught exception")];
+  process.on("unhandledRejection", rejected);
+  process.on("uncaughtException", thrown);
+  const open = await target.open();
+  const memory = new Memory();
+  const started = performance.now();
+  const isOver = (): boolean => performance.now() - started >= durationMs || faults.length >= KEPT_FAULTS;
+  let cases = 0;
+  try {
+    do {
+      const numbers = only === undefined ? range(cases, CASES_BETWEEN_CHECKS) : [only];
+      cases += await runBatch({ open, numbers, seed, atOnce: target.atOnce, isOver, current, fault });
+      await open.check().catch((error: unknown) => {
+        fault(`after case ${String(numbers.at(-1))} it serves nobody any more: ${stackOf(error)}`);
+      });
+      memory.look();
+      // What was thrown in a callback is told between turns.
+      await nextTurn();
+    } while (only === undefined && !isOver());
+  } finally {
+    await open.close();
+    await nextTurn();
+    process.off("unhandledRejection", rejected);
+    process.off("uncaughtException", thrown);
+  }
+  if (memory.peak - memory.start > MAX_GROWTH)
+    fault(`memory grew from ${inMiB(memory.start)} to ${inMiB(memory.peak)}`);
+  const seconds = Math.round((performance.now() - started) / 100) / 10;
+  const [startMiB, peakMiB] = [memory.start, memory.peak].map((bytes) => Math.round(bytes / MiB)) as [number, number];
+  return { target: target.name, seed, cases, seconds, startMiB, peakMiB, faults };
+}
+
+interface Batch {
+  readonly open: OpenTarget;
+  readonly numbers: readonly number[];
+  readonly seed: number;
+  readonly atOnce: number;
+  readonly isOver: () => boolean;
+  readonly current: { number: number };
+  readonly fault: (words: string) => void;
+}
+
+/** Answers how many cases were run. */
+async function runBatch({ open, numbers, seed, atOnce, isOver, current, fault }: Batch): Promise<number> {
+  const left = [...numbers];
+  let done = 0;
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const number = left.shift();
+      if (number === undefined || (done > 0 && isOver())) return;
+      current.number = number;
+      done += 1;
+      const began = process.cpuUsage();
+      try {
+        await open.once(new Chance(caseSeed(seed, number)));
+      } catch (error) {
+        fault(`case ${String(number)}: ${stackOf(error)}`);
+      }
+      const { user, system } = process.cpuUsage(began);
+      const took = (user + system) / 1000;
+      if (atOnce === 1 && took > SLOW_CASE_MS) fault(`case ${String(number)} took ${String(Math.round(took))} ms`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return done;
+}
+
+class Memory {
+  readonly start = process.memoryUsage.rss();
+  peak = this.start;
+
+  look(): void {
+    this.peak = Math.max(this.peak, process.memoryUsage.rss());
+  }
+}
+
+const range = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
+const inMiB = (bytes: number): string => `${String(Math.round(bytes / MiB))} MiB`;
+
+function stackOf(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  return stack.includes(messageOf(error)) ? stack.split("\n").slice(0, 6).join(" | ") : messageOf(error);
+}
+
+/** What `npm run test:fuzz` shows at its end. */
+export function fuzzTable(results: readonly FuzzResult[]): string {
+  const rows = results.map(({ target, seed, cases, seconds, startMiB, peakMiB, faults }) =>
+    [target, cases, seconds, seed, startMiB, peakMiB, faults.length === 0 ? "none" : faults.length].map(String),
+  );
+  const table = [["target", "cases", "seconds", "seed", "MiB at first", "MiB at most", "faults"], ...rows];
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = table.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  const faults = results.flatMap(({ target, seed, faults: found }) =>
+    found.map((words) => `${target}, seed ${String(seed)}, ${words}`),
+  );
+  return [...lines, ...(faults.length === 0 ? [] : ["", ...faults])].join("\n");
+}
