@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { messageOf } from "../core/errors.ts";
 import { err, ok, type Result } from "../core/result.ts";
+import { tooOpen } from "./file-rights.ts";
 import { isErrno } from "./files.ts";
 
 /** The file as it lies on disk: what its bytes mean is for the reader to find out. The error is a whole sentence. */
@@ -13,10 +14,21 @@ export async function readConfigFile(path: string): Promise<Result<Uint8Array, s
   }
 }
 
-/** A secret that a configuration names as `file:/path`, without the line break that editors leave at the end. */
+/**
+ * A secret that a configuration names as `file:/path`, without the line break that editors leave at the end. One that others
+ * may read is refused: it is no secret.
+ */
 export function readSecretFile(path: string): Result<string, string> {
   try {
-    return ok(readFileSync(path, "utf8").replace(/\r?\n$/, ""));
+    const file = openSync(path, "r");
+    try {
+      // Of the file that is read, whatever lies at the path a moment later.
+      const mode = tooOpen(fstatSync(file));
+      if (mode !== undefined) return err(`others may read it (mode ${mode}): run \`chmod 600 ${path}\``);
+      return ok(readFileSync(file, "utf8").replace(/\r?\n$/, ""));
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     return err(whyUnreadable(path, error));
   }

@@ -109,7 +109,7 @@ function changedValue(chance: Chance, value: unknown): unknown {
     return otherValue(chance, value);
   }
   if (isList(value)) return changedList(chance, value);
-  const entries = Object.entries(value);
+  const entries: readonly (readonly [string, unknown])[] = Object.entries(value);
   if (entries.length === 0) return otherValue(chance, value);
   const [key, held] = chance.pick(entries);
   const rest = Object.fromEntries(entries.filter(([other]) => other !== key));
