@@ -1,7 +1,7 @@
 import type { NewEvent } from "../core/event.ts";
 import type { Millis, ProfileName } from "../core/ids.ts";
 import { baseCount, type Profile, withCount } from "../core/profile.ts";
-import type { Replica } from "../core/replica-state.ts";
+import { type Replica, REPLICA_TRAITS } from "../core/replica-state.ts";
 import type { RouterReport, Routers } from "../reconcile/drain.ts";
 import { type Demand, type ReplicaRange, scaleByLoad } from "../reconcile/scale.ts";
 import { scaleEvent, surplusWords } from "../reconcile/scale-words.ts";
@@ -38,10 +38,14 @@ const NONE: Demands = new Map();
 const rangesOf = (profiles: readonly Profile[]): readonly (readonly [ProfileName, ReplicaRange])[] =>
   profiles.flatMap(({ name, replicas }) => (replicas.kind === "range" ? [[name, replicas] as const] : []));
 
-/** In flight at the profile's replicas, those that drain too, and waiting for one. */
+/**
+ * In flight at the profile's replicas, and waiting for one. What one that drains still works on asks nothing of the others:
+ * counted, it would bring back the very replica that goes.
+ */
 function loadOf(name: ProfileName, replicas: readonly Replica[], reports: readonly RouterReport[]): number {
+  const counting = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].counts);
   return reports.reduce((sum, { inFlight, waiting }) => {
-    const working = replicas.reduce((all, { id }) => all + (inFlight.get(id) ?? 0), 0);
+    const working = counting.reduce((all, { id }) => all + (inFlight.get(id) ?? 0), 0);
     return sum + working + (waiting.get(name) ?? 0);
   }, 0);
 }

@@ -82,8 +82,7 @@ test("on a narrow terminal reasons are folded, not cut, and no line is wider", (
 
 test("a profile that follows its load says how many it wants, and why", () => {
   const scaled = create(ExplainResponseSchema, {
-    ...answer,
-    ...{ wanted: 2, range: { min: 1, max: 4, why: "for 9 requests, 8 for each replica" } },
+    ...{ profile: "llama", wanted: 2, range: { min: 1, max: 4, why: "for 9 requests, 8 for each replica" } },
   });
   expect(explainPage(scaled, looking)).toContain("  Replicas  2 of 1 to 4: for 9 requests, 8 for each replica\n");
 });
