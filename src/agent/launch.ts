@@ -14,6 +14,7 @@ import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { AttemptEnd, ProcessRef } from "../reconcile/supervision.ts";
 import { endMarked, hashesOf, LAUNCH_MARK, REPLICA_MARK } from "./launch-processes.ts";
 import { cgroupName, removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
+import { placeOnGpus } from "./gpu-place.ts";
 import type { NodeContext, Prepared } from "./node-context.ts";
 
 export interface LaunchOrder {
@@ -153,7 +154,7 @@ function commandOf({ order, node, listenHost, port }: Place) {
   const { modelPath, files, build } = prepared;
   const cut = parallel === undefined ? {} : { parallel };
   const gang = order.gang === undefined ? {} : { gang: order.gang };
-  const own = { serves, context, gpus, apiKey, args, env, ...cut, ...gang };
+  const own = { serves, context, gpus, apiKey, args, env, ...cut, ...gang, ...placeOnGpus(replica, node.gpus()) };
   const nodeOptions = node.engineOptions(prepared.engine.name);
   return {
     ...{ ...own, binary: build.path, version: build.version, modelPath, files, nodeOptions },

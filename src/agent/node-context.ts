@@ -1,6 +1,6 @@
 import type { DesiredReplica } from "../core/desired.ts";
 import type { Bytes, GpuUuid, Millis, ReplicaId } from "../core/ids.ts";
-import type { EngineBuild, FabricPort } from "../core/node.ts";
+import type { EngineBuild, FabricPort, Gpu } from "../core/node.ts";
 import type { Progress } from "../core/replica-state.ts";
 import type { Result } from "../core/result.ts";
 import type { Engine } from "../engines/engine.ts";
@@ -40,6 +40,8 @@ export interface NodeContext {
   readonly engineOf: (name: string) => Engine | undefined;
   /** What this node's configuration says of an engine beside its program, by key. */
   readonly engineOptions: (engine: string) => Readonly<Record<string, string>>;
+  /** This machine's GPUs, as they were last found. */
+  readonly gpus: () => readonly Gpu[];
   readonly ports: PortBook;
   /** Where others reach this node; undefined when nobody can. */
   readonly address: () => string | undefined;

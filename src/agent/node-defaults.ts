@@ -5,7 +5,8 @@ import { LOG_LIMIT } from "./log-limit.ts";
 import type { NodeContext } from "./node-context.ts";
 
 /** What is the same on every node; a test may choose otherwise. */
-export type Defaulted = "cgroupHomes" | "hangPolicy" | "logLimit" | "interfaces" | "fabricPorts" | "engineOptions";
+export type Defaulted =
+  "cgroupHomes" | "hangPolicy" | "logLimit" | "interfaces" | "fabricPorts" | "engineOptions" | "gpus";
 
 export function nodeDefaults(): Pick<NodeContext, Defaulted> {
   let homes: Promise<readonly string[]> | undefined;
@@ -16,5 +17,6 @@ export function nodeDefaults(): Pick<NodeContext, Defaulted> {
     interfaces: listAddresses,
     fabricPorts: () => [],
     engineOptions: () => ({}),
+    gpus: () => [],
   };
 }

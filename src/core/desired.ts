@@ -1,5 +1,5 @@
 import type { GangTask } from "./gang.ts";
-import type { GpuUuid, Millis, ProfileName, ReplicaId } from "./ids.ts";
+import type { Bytes, GpuUuid, Millis, ProfileName, ReplicaId } from "./ids.ts";
 import type { ModelSpec } from "./profile.ts";
 
 /** One replica that a node is to run, with everything the node needs to know for it. */
@@ -18,6 +18,8 @@ export interface DesiredReplica {
   readonly apiKey: string;
   readonly startTimeout: Millis;
   readonly generation: number;
+  /** Of each GPU, what is the replica's. Left out: it is not known, or nobody else is on them. */
+  readonly gpuMemory?: Bytes;
   /** How the model is cut over the GPUs of all ranks together. Left out: not at all. */
   readonly parallel?: { readonly tensor: number; readonly pipeline: number };
   /** Left out: the replica is on this node alone. */

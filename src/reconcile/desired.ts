@@ -23,6 +23,7 @@ export function desiredReplicas(
 }
 
 const desiredReplica = (replica: Replica, spec: Profile, node: NodeId): DesiredReplica => ({
+  ...gpusOf(replica, node),
   id: replica.id,
   profile: replica.profile,
   specHash: replica.specHash,
@@ -32,13 +33,18 @@ const desiredReplica = (replica: Replica, spec: Profile, node: NodeId): DesiredR
   context: spec.context,
   args: spec.args,
   env: spec.env,
-  gpus: shareOn(replica.placement, node)?.gpus ?? [],
   apiKey: replica.apiKey,
   startTimeout: spec.startTimeout,
   generation: replica.generation,
   parallel: spec.parallel,
   ...taskOf(replica, node),
 });
+
+function gpusOf({ placement }: Replica, node: NodeId): Pick<DesiredReplica, "gpus" | "gpuMemory"> {
+  const share = shareOn(placement, node);
+  if (share === undefined || share.gpus.length === 0) return { gpus: [] };
+  return { gpus: share.gpus, gpuMemory: share.gpuMemory };
+}
 
 function taskOf({ placement, gang = NEW_GANG }: Replica, node: NodeId): Pick<DesiredReplica, "gang"> {
   if (placement?.gang === undefined) return {};

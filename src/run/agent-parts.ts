@@ -115,6 +115,7 @@ export async function nodeReplicas(options: AgentOptions, wiring: Wiring, suppli
       stopTimeout: supervisor.stop_timeout,
       healthInterval: supervisor.health_interval,
       logLines: supervisor.log_lines,
+      gpus: () => wiring.watch?.current().gpus ?? [],
       engineOptions: (name) => engineOptions(config.engines, name),
       fabricPorts: (name) => wiring.watch?.current().fabrics.find((fabric) => fabric.name === name)?.ports ?? [],
       gpuHolders: createGpuHolders({

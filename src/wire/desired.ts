@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { DesiredReplica, DesiredState } from "../core/desired.ts";
-import { gpuUuid, millis, profileName, replicaId } from "../core/ids.ts";
+import { bytes, gpuUuid, millis, profileName, replicaId } from "../core/ids.ts";
 import {
   DesiredReplicaSchema,
   DesiredStateSchema,
@@ -52,6 +52,7 @@ function replicaToWire(replica: DesiredReplica): WireDesiredReplica {
     generation: toUint32(replica.generation),
     tensorParallel: toUint32(replica.parallel?.tensor),
     pipelineParallel: toUint32(replica.parallel?.pipeline),
+    gpuMemory: replica.gpuMemory ?? 0,
     ...(replica.gang === undefined ? {} : { gang: taskToWire(replica.gang) }),
   });
 }
@@ -76,6 +77,7 @@ function replicaFromWire(message: WireDesiredReplica): DesiredReplica {
     startTimeout: millis(message.startTimeoutMs),
     generation: message.generation,
     ...parallelFromWire(message),
+    ...(message.gpuMemory > 0 ? { gpuMemory: bytes(message.gpuMemory) } : {}),
     ...(message.gang === undefined ? {} : { gang: taskFromWire(message.gang) }),
   };
 }

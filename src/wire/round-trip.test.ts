@@ -112,21 +112,26 @@ const inventory: fc.Arbitrary<Inventory> = fc.record({
 const desired: fc.Arbitrary<DesiredState> = fc.record({
   revision: uint,
   replicas: fc.array(
-    fc.record({
-      id: text.map(replicaId),
-      profile: text.map(profileName),
-      specHash: text,
-      serves: texts,
-      engine: words,
-      model: fc.record({ source: text, files: texts, sha256: map }),
-      context: optional(positive),
-      args: texts,
-      env: map,
-      gpus: fc.array(text.map(gpuUuid), { maxLength: 4 }),
-      apiKey: text,
-      startTimeout: uint.map(millis),
-      generation: uint,
-    }),
+    fc
+      .tuple(
+        fc.record({
+          id: text.map(replicaId),
+          profile: text.map(profileName),
+          specHash: text,
+          serves: texts,
+          engine: words,
+          model: fc.record({ source: text, files: texts, sha256: map }),
+          context: optional(positive),
+          args: texts,
+          env: map,
+          gpus: fc.array(text.map(gpuUuid), { maxLength: 4 }),
+          apiKey: text,
+          startTimeout: uint.map(millis),
+          generation: uint,
+        }),
+        fc.option(positive.map(bytes), { nil: undefined }),
+      )
+      .map(([replica, gpuMemory]) => (gpuMemory === undefined ? replica : { ...replica, gpuMemory })),
     { maxLength: 3 },
   ),
   engines: fc.dictionary(text, fc.record({ version: text, source: text }), { maxKeys: 3, noNullPrototype: true }),

@@ -427,6 +427,13 @@ export declare type DesiredReplica = Message<"llmgw.v1.DesiredReplica"> & {
    * @generated from field: llmgw.v1.GangTask gang = 16;
    */
   gang?: GangTask | undefined;
+
+  /**
+   * Bytes of each GPU that are the replica's; 0: nobody else is on them.
+   *
+   * @generated from field: double gpu_memory = 17;
+   */
+  gpuMemory: number;
 };
 
 /**
