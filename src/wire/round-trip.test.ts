@@ -113,25 +113,22 @@ const desired: fc.Arbitrary<DesiredState> = fc.record({
   revision: uint,
   replicas: fc.array(
     fc
-      .tuple(
-        fc.record({
-          id: text.map(replicaId),
-          profile: text.map(profileName),
-          specHash: text,
-          serves: texts,
-          engine: words,
-          model: fc.record({ source: text, files: texts, sha256: map }),
-          context: optional(positive),
-          args: texts,
-          env: map,
-          gpus: fc.array(text.map(gpuUuid), { maxLength: 4 }),
-          apiKey: text,
-          startTimeout: uint.map(millis),
-          generation: uint,
-        }),
-        fc.option(positive.map(bytes), { nil: undefined }),
-      )
-      .map(([replica, gpuMemory]) => (gpuMemory === undefined ? replica : { ...replica, gpuMemory })),
+      .record({
+        id: text.map(replicaId),
+        profile: text.map(profileName),
+        specHash: text,
+        serves: texts,
+        engine: words,
+        model: fc.record({ source: text, files: texts, sha256: map }),
+        context: optional(positive),
+        args: texts,
+        env: map,
+        gpus: fc.array(text.map(gpuUuid), { maxLength: 4 }),
+        apiKey: text,
+        startTimeout: uint.map(millis),
+        generation: uint,
+      })
+      .map((one) => (one.generation === 0 ? one : { ...one, gpuMemory: bytes(one.generation) })),
     { maxLength: 3 },
   ),
   engines: fc.dictionary(text, fc.record({ version: text, source: text }), { maxKeys: 3, noNullPrototype: true }),
