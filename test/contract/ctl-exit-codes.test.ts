@@ -122,6 +122,7 @@ describe("exit codes", () => {
     ["drain n2", 'Did you mean "n1"?'],
     ["cordon n2", 'Did you mean "n1"?'],
     ["explain smoll", 'Did you mean "smol"?'],
+    ["explain req-0", 'There is no request "req-0" among the last ones. It may still run, or be older'],
     ["logs smoll", 'Did you mean "smol"?'],
     ["logs smol --rank 3", "has no rank 3"],
     ["engines --node n2", 'Did you mean "n1"?'],

@@ -53,6 +53,7 @@ const isNothing = (value: unknown): boolean =>
 const PAGES = [
   "status",
   "explain qwen3-9d2e",
+  "explain req-5b1e",
   "rollout status qwen3",
   "rollout undo qwen3",
   "cordon gpu-a-01",

@@ -127,6 +127,9 @@ test("a budget that is used up stays so over a kill, and a request can be asked 
   const { requests } = await cluster.admin<{ requests: readonly { record: Record<string, unknown> }[] }>("GetRequest", {
     requestId: id,
   });
+  const explained = await ctl("explain", id);
+  expect(explained).toMatchObject({ code: 0, stderr: "" });
+  expect(explained.stdout).toMatch(new RegExp(`^request ${id}\\n[\\s\\S]*Key +small\\n[\\s\\S]*\\ntry 1: tiny-`));
   expect(requests[0]?.record).toMatchObject({ requestId: id, keyName: "small", model: "tiny", outcome: "complete" });
 });
 

@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
 import * as admin from "../../src/wire/gen/llmgw/v1/admin_pb.js";
 import * as changing from "../../src/wire/gen/llmgw/v1/changing_pb.js";
 import { EventSchema } from "../../src/wire/gen/llmgw/v1/common_pb.js";
@@ -268,6 +269,24 @@ const found = <T extends { readonly [K in N]: string }, N extends string>(
 ): T[] => list.filter((one) => asked === "" || one[name] === asked);
 
 /** Everything that `llmgw ctl` may ask. Orders are taken and change nothing. */
+/** One that was sent twice, because the first replica fell silent. */
+const request = {
+  ...{ number: 7n, requestId: "req-5b1e", keyId: "k1", keyName: "laptop", model: "default", profile: "qwen3" },
+  ...{ replica: "qwen3-9d2e", path: "/v1/chat/completions", stream: true, code: 200, outcome: "complete" },
+  ...{ endedAt: ago(90), durationMs: 4200, firstTokenMs: 1350, waitedMs: 300, attempts: 2, served: true },
+  ...{ promptTokens: 1200, cachedTokens: 1024, completionTokens: 96 },
+  tries: [
+    {
+      ...{ replica: "qwen3-7f3a", replicas: 2, candidates: 2, inFlight: 3, why: "prefix-affinity", atMs: 310 },
+      failure: "the engine said nothing for 500ms after the request was sent",
+    },
+    {
+      ...{ replica: "qwen3-9d2e", replicas: 2, candidates: 1, inFlight: 0, why: "least-in-flight, after 1 failed" },
+      atMs: 820,
+    },
+  ],
+};
+
 export const fixedCluster = {
   getStatus: () => status,
   listNodes: ({ id }: admin.ListNodesRequest) => ({ nodes: found(nodes.nodes, "id", id) }),
@@ -332,6 +351,10 @@ export const fixedCluster = {
       { keyName: "laptop", keyId: "k1", model: "phi", requests: 1, promptTokens: 12, completionTokens: 3 },
     ],
   }),
+  getRequest: ({ requestId }: { readonly requestId: string }) => {
+    if (requestId !== "req-5b1e") throw new ConnectError(`There is no request "${requestId}".`, Code.NotFound);
+    return { requests: [{ router: "router-1", record: request }] };
+  },
   export: () =>
     create(operating.ExportResponseSchema, {
       manifest: "kind: Profile\nname: qwen3\nmodel:\n  source: hf:Qwen/Qwen3-32B\n",
