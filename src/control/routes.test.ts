@@ -68,6 +68,36 @@ describe("what a model without a ready replica waits for", () => {
   });
 });
 
+describe("a model that follows its load", () => {
+  const demand = { wanted: 0, load: 0, isFirst: true, since: millis(0), peaks: [] };
+  const demands = new Map([[smol.name, demand]]);
+  const asRouted = (replicas: readonly Replica[], nodes = [storedNode("n1")]) =>
+    modelRoutes(snapshot({ profiles: [stored(smol)], replicas, nodes }), demands)[0];
+  const failed: ReplicaState = { kind: "failed", reason: "no", lastLines: [] };
+  const draining: ReplicaState = { kind: "draining", endpoint: undefined, slots: 1, deadline: millis(9), why: "" };
+  const zero = "it is scaled to 0, and a request starts a replica";
+  test.each<{ name: string; replicas: readonly Replica[]; holds: boolean | undefined; says: string }>([
+    { name: "at zero", replicas: [], holds: true, says: zero },
+    { name: "on its way to zero", replicas: [replica("a", smol, draining)], holds: true, says: zero },
+    {
+      name: "starting",
+      replicas: [replica("a", smol, { kind: "starting", note: "" })],
+      holds: true,
+      says: "a is starting: the engine is starting and loading the model",
+    },
+    { name: "serving", replicas: [replica("a", smol, ready)], holds: undefined, says: "" },
+    { name: "given up on", replicas: [replica("a", smol, failed)], holds: undefined, says: "a is failed: no" },
+  ])("that is $name", ({ replicas, holds, says }) => {
+    const route = asRouted(replicas);
+    expect([route?.holds, route?.waitingFor]).toEqual([holds, says]);
+  });
+
+  test("holds nothing where no node could start one", () => {
+    expect(asRouted([], [])).toMatchObject({ waitingFor: "no node has joined yet" });
+    expect(asRouted([], [])?.holds).toBeUndefined();
+  });
+});
+
 test("a table gets a new number only when something in it differs", () => {
   const first = nextTable({ revision: 7, models: [] }, routes([replica("a", smol, ready)]));
   expect(first.revision).toBe(8);

@@ -98,3 +98,18 @@ test("whatever is applied and whatever fails: no more revisions than are kept, a
     }),
   );
 });
+
+test.each<{ name: string; wanted: number; state: ReplicaState | undefined; want: string }>([
+  { name: "none is there: nobody can tell", wanted: 0, state: undefined, want: "underway" },
+  { name: "the first serves, and others that the load asks for are to come", wanted: 3, state: ready, want: "ready" },
+  { name: "the first fails", wanted: 1, state: failed, want: "failed" },
+])("a form whose replicas follow the load, when $name: $want", ({ wanted, state, want }) => {
+  const range = { kind: "range", min: 0, max: 4, targetInFlight: 8, idle: millis(1_000) } as const;
+  const scaled = profile("p", { args: ["b"], replicas: range });
+  const before = applied(first, scaled);
+  const seen = state === undefined ? { ...before, replicas: [] } : withReplica(before, scaled, state);
+  const demand = { wanted, load: 0, isFirst: false, since: now, peaks: [] };
+  const demands = new Map([[scaled.name, demand]]);
+  const { snapshot: after } = settleRollouts(seen, { now, demands });
+  expect(outcomes(after)[1]).toBe(`2 apply ${want}`);
+});

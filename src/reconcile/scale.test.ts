@@ -159,6 +159,11 @@ describe("any load", () => {
 
 test.each<{ name: string; history: readonly ScaleView[]; want: string }>([
   { name: "new", history: [seen(0, 0, none), seen(0, 1, none)], want: "none until a request comes" },
+  {
+    name: "never asked",
+    history: [seen(0, 0, { replicas: are(ready, 2) }), seen(0, 2000)],
+    want: "scaled to 0: idle for 600ms",
+  },
   { name: "idle", history: [seen(1, 0), seen(0, 1), seen(0, 2000)], want: "scaled to 0: idle for 600ms" },
   { name: "by its load", history: [seen(0, 0), seen(9, 1)], want: "for 9 requests, 8 for each replica" },
   {
