@@ -1,8 +1,10 @@
 import type { z } from "zod";
+import type { Alias } from "../core/alias.ts";
 import { nearest } from "../core/nearest.ts";
 import type { Profile } from "../core/profile.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { aliasSchema, profileSchema, upstreamSchema } from "./manifest-schema.ts";
+import { normaliseAlias } from "./alias.ts";
 import { acrossDocuments, aliasRules, type DraftDocument, profileRules } from "./manifest-rules.ts";
 import { type ConfigProblem, type DeepReadonly } from "./problem.ts";
 import { normaliseProfile } from "./profile.ts";
@@ -14,7 +16,7 @@ type Written<S extends z.ZodType> = DeepReadonly<z.output<S>>;
 /** One document of a manifest. */
 export type ManifestObject =
   | { readonly kind: "Profile"; readonly profile: Profile }
-  | { readonly kind: "Alias"; readonly alias: Omit<Written<typeof aliasSchema>, "kind"> }
+  | { readonly kind: "Alias"; readonly alias: Alias }
   /** `api_key` as written: a `file:/path` is read where it is used. */
   | { readonly kind: "Upstream"; readonly upstream: Omit<Written<typeof upstreamSchema>, "kind"> };
 
@@ -44,10 +46,10 @@ const KINDS: Readonly<Record<ManifestObject["kind"], Read>> = {
   },
   Alias(tree, partial) {
     const { value, found } = readDocument({ schema: aliasSchema, rules: aliasRules }, tree, { ...AS_WRITTEN, partial });
-    const finish = (): ManifestObject => {
-      const { kind, ...alias } = value as Written<typeof aliasSchema>;
-      return { kind, alias };
-    };
+    const finish = (): ManifestObject => ({
+      kind: "Alias",
+      alias: normaliseAlias(value as Written<typeof aliasSchema>),
+    });
     return { tree, kind: "Alias", name: value.name, serves: [value.name], found, finish };
   },
   Upstream(tree, partial) {

@@ -7,7 +7,7 @@ import type { Snapshot } from "../store/store.ts";
 import type { Gathered } from "./decide.ts";
 import { drainNode } from "./drain-node.ts";
 import { drainForecast } from "./forecast.ts";
-import { type PlannedProfile, planProfiles } from "./plan-change.ts";
+import { type PlannedObject, planObjects } from "./plan-change.ts";
 
 const now = millis(1_000_000);
 
@@ -51,8 +51,8 @@ const running = (on: readonly string[], gib: number, freeGib: number): Snapshot 
   });
 };
 
-function plan(before: Snapshot, ...profiles: Profile[]): readonly PlannedProfile[] {
-  const planned = planProfiles(before, { profiles, looked: [], gathered: gatheredOf(before) });
+function plan(before: Snapshot, ...profiles: Profile[]): readonly PlannedObject[] {
+  const planned = planObjects(before, { profiles, aliases: [], looked: [], gathered: gatheredOf(before) });
   if (!planned.ok) throw new Error(planned.error.join());
   return planned.value;
 }
@@ -129,8 +129,8 @@ test("fewer replicas: nothing restarts", () => {
 
 test("a plan that would be refused is refused", () => {
   const before = running(["n1"], 8, 56);
-  const wish = { profiles: [profile("q", { serves: ["p"] })], looked: [], gathered: gatheredOf(before) };
-  expect(planProfiles(before, wish)).toMatchObject({ ok: false });
+  const wish = { profiles: [profile("q", { serves: ["p"] })], aliases: [], looked: [], gathered: gatheredOf(before) };
+  expect(planObjects(before, wish)).toMatchObject({ ok: false });
 });
 
 test.each([

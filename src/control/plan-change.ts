@@ -4,12 +4,13 @@ import type { Profile } from "../core/profile.ts";
 import { specHash } from "../core/profile.ts";
 import { nodesOf, type Replica, sharesOf } from "../core/replica-state.ts";
 import { ok, type Result } from "../core/result.ts";
+import { aliasManifest } from "../config/alias.ts";
 import { profileManifest } from "../config/profile.ts";
+import type { Alias } from "../core/alias.ts";
 import type { Snapshot } from "../store/store.ts";
+import { type AppliedObject, applyObjects, type WantedObjects } from "./apply-objects.ts";
 import type { Gathered } from "./decide.ts";
 import { type Forecast, forecast } from "./forecast.ts";
-import { applyInformed } from "./informed-apply.ts";
-import type { AppliedProfile } from "./manifest-change.ts";
 import { needsOf } from "./model-needs.ts";
 import { wantedOf } from "./scaling.ts";
 
@@ -29,7 +30,8 @@ interface PlannedPlace {
   readonly reason: string;
 }
 
-export interface PlannedProfile extends AppliedProfile {
+/** A profile, or an alias, which moves nothing. */
+export interface PlannedObject extends AppliedObject {
   readonly fields: readonly FieldChange[];
   readonly places: readonly PlannedPlace[];
   readonly removed: number;
@@ -39,27 +41,27 @@ export interface PlannedProfile extends AppliedProfile {
   readonly sentences: readonly string[];
 }
 
-interface PlanWish {
-  readonly profiles: readonly Profile[];
+interface PlanWish extends WantedObjects {
   /** What the sources of their models have said. */
   readonly looked: readonly LookedModel[];
   readonly gathered: Gathered;
 }
 
-/** What applying the profiles would do to everything as it is now, or why they would be refused. */
-export function planProfiles(
+/** What applying the objects would do to everything as it is now, or why they would be refused. */
+export function planObjects(
   before: Snapshot,
-  { profiles, looked, gathered }: PlanWish,
-): Result<readonly PlannedProfile[], readonly string[]> {
-  const applied = applyInformed(before, { profiles, looked, now: gathered.now });
+  { profiles, aliases, looked, gathered }: PlanWish,
+): Result<readonly PlannedObject[], readonly string[]> {
+  const applied = applyObjects(before, { profiles, aliases, looked, now: gathered.now });
   if (!applied.ok) return applied;
   const { snapshot, answer } = applied.value;
   const changed = answer.some(({ outcome }) => outcome !== "unchanged");
   const seen = changed ? forecast(snapshot, gathered) : NOTHING;
   return ok(
     answer.flatMap((one, index) => {
-      const profile = profiles[index];
-      return profile === undefined ? [] : [planned(one, profile, { before, snapshot, seen })];
+      const [profile, alias] = [profiles[index], aliases[index - profiles.length]];
+      if (profile !== undefined) return [planned(one, profile, { before, snapshot, seen })];
+      return alias === undefined ? [] : [plannedAlias(one, alias, before)];
     }),
   );
 }
@@ -72,7 +74,14 @@ interface Seen {
   readonly seen: Forecast;
 }
 
-function planned(applied: AppliedProfile, profile: Profile, all: Seen): PlannedProfile {
+function plannedAlias(applied: AppliedObject, alias: Alias, { aliases }: Snapshot): PlannedObject {
+  const was = aliases.find((stored) => stored.alias.name === alias.name)?.alias;
+  const read = (one: Alias): unknown => JSON.parse(aliasManifest(one));
+  const fields = was === undefined ? [] : differences("", read(was), read(alias));
+  return { ...applied, fields, places: [], removed: 0, restarted: 0, leastReady: 0, ready: 0, sentences: [] };
+}
+
+function planned(applied: AppliedObject, profile: Profile, all: Seen): PlannedObject {
   const { before, seen } = all;
   const was = before.profiles.find((stored) => stored.profile.name === profile.name)?.profile;
   const fields = was === undefined ? [] : fieldChanges(was, profile);

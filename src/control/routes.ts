@@ -1,5 +1,6 @@
+import type { StoredAlias } from "../core/alias.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
-import type { ReplicaId } from "../core/ids.ts";
+import { type ProfileName, profileName, type ReplicaId } from "../core/ids.ts";
 import { type Replica, REPLICA_TRAITS, type ReplicaState } from "../core/replica-state.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
 import { engineOf } from "../engines/list.ts";
@@ -27,14 +28,35 @@ const HOPE: readonly ReplicaState["kind"][] = [
  * so that a client is told to wait and not that it is unknown. Replicas of an unreachable node stay too: their engines may
  * well answer, and routers find out.
  */
-export function modelRoutes({ profiles, replicas, nodes }: Snapshot, demands: Demands): readonly ModelRoute[] {
+export function modelRoutes({ profiles, aliases, replicas, nodes }: Snapshot, demands: Demands): readonly ModelRoute[] {
   const byProfile = Map.groupBy(replicas, ({ profile }) => profile);
-  return profiles
-    .flatMap((stored) => {
-      const own = byProfile.get(stored.profile.name) ?? [];
-      return routesOf(stored, { replicas: own, nodes: nodes.length, demand: demands.get(stored.profile.name) });
-    })
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const served = profiles.flatMap((stored) => {
+    const own = byProfile.get(stored.profile.name) ?? [];
+    return routesOf(stored, { replicas: own, nodes: nodes.length, demand: demands.get(stored.profile.name) });
+  });
+  const names = new Map(profiles.map(({ profile }) => [profile.name, profile.serves[0] ?? profile.name]));
+  return [...served, ...aliases.map((stored) => aliasRoute(stored, names))].toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+}
+
+/** A profile that is gone answers nobody, and the others have its share. */
+function aliasRoute({ alias, createdAt }: StoredAlias, names: ReadonlyMap<ProfileName, string>): ModelRoute {
+  const modelsOf = (profile: ProfileName): readonly string[] => {
+    const model = names.get(profile);
+    return model === undefined ? [] : [model];
+  };
+  return {
+    name: alias.name,
+    profile: profileName(""),
+    replicas: [],
+    created: Math.floor(createdAt / 1000),
+    ...NOT_WAITING,
+    alias: {
+      targets: alias.targets.flatMap(({ profile, weight }) => modelsOf(profile).map((model) => ({ model, weight }))),
+      fallback: alias.fallback.flatMap(modelsOf),
+    },
+  };
 }
 
 /** The same table when nothing in it differs, so that routers are not woken for nothing. */

@@ -25,6 +25,14 @@ export interface ModelRoute {
   readonly waitSeconds: number;
   /** Without a ready replica a request is held until there is one: replicas come with the load. Left out: it is refused. */
   readonly holds?: boolean;
+  /** Others answer for it, and it has no replicas of its own. */
+  readonly alias?: AliasRoute;
+}
+
+/** The models that answer for a name, each by a name that it is served under. */
+export interface AliasRoute {
+  readonly targets: readonly { readonly model: string; readonly weight: number }[];
+  readonly fallback: readonly string[];
 }
 
 export interface RouteTable {

@@ -12,15 +12,34 @@ interface Splice {
 }
 
 /** The body with `stream_options.include_usage` set to true; every other byte stays, and nothing is copied. */
-export function withUsage(body: Body, spans: BodySpans): Body {
-  const { start, end, text } = spliceFor(spans);
-  const put = Buffer.from(text);
-  const chunks = [...range(body.chunks, 0, start), put, ...range(body.chunks, end, body.bytes)];
-  return { chunks, bytes: body.bytes - (end - start) + put.length };
+export const withUsage = (body: Body, spans: BodySpans): Body => spliced(body, [usageSplice(spans)]);
+
+/** The body for another model's name, with usage asked for as well where that is wanted. */
+export function withModel(body: Body, spans: BodySpans, { model, usage }: ModelChange): Body {
+  const named = spans.model === undefined ? [] : [{ ...spans.model, text: JSON.stringify(model) }];
+  return spliced(body, usage ? [...named, usageSplice(spans)] : named);
+}
+
+interface ModelChange {
+  readonly model: string;
+  readonly usage: boolean;
+}
+
+/** Places that do not overlap. */
+function spliced(body: Body, splices: readonly Splice[]): Body {
+  const chunks: Buffer[] = [];
+  let [from, bytes] = [0, body.bytes];
+  for (const { start, end, text } of splices.toSorted((a, b) => a.start - b.start)) {
+    const put = Buffer.from(text);
+    chunks.push(...range(body.chunks, from, start), put);
+    bytes += put.length - (end - start);
+    from = end;
+  }
+  return { chunks: [...chunks, ...range(body.chunks, from, body.bytes)], bytes };
 }
 
 /** The change that makes the last `stream_options` of a body ask for usage. The body is an object with at least one key. */
-function spliceFor({ streamOptions: options, close }: BodySpans): Splice {
+function usageSplice({ streamOptions: options, close }: BodySpans): Splice {
   if (options === undefined) return { start: close, end: close, text: ',"stream_options":{"include_usage":true}' };
   if (!options.isObject) return { start: options.start, end: options.end, text: '{"include_usage":true}' };
   if (options.includeUsage !== undefined) return { ...options.includeUsage, text: "true" };

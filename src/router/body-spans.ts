@@ -17,6 +17,8 @@ export interface BodySpans {
   /** `user`; "" for none. */
   readonly user: string;
   readonly streamOptions: StreamOptionsSpan | undefined;
+  /** The value of `model`. */
+  readonly model: Span | undefined;
   /** The closing brace of the whole. */
   readonly close: number;
 }
@@ -29,6 +31,7 @@ export const NO_SPANS: BodySpans = {
   cacheKey: "",
   user: "",
   streamOptions: undefined,
+  model: undefined,
   close: 0,
 };
 
@@ -64,6 +67,7 @@ export class SpanRecorder {
   #optionsEmpty = true;
   #includeStart = 0;
   #include: Span | undefined;
+  #model: Span | undefined;
   #close = 0;
 
   /** The value of a key of the outermost object begins. */
@@ -84,7 +88,8 @@ export class SpanRecorder {
   /** That value has ended. */
   end(key: string, at: number, isObject: boolean): void {
     const span = { start: this.#start, end: at };
-    if (TURN_KEYS.has(key)) this.#turns = span;
+    if (key === "model") this.#model = span;
+    else if (TURN_KEYS.has(key)) this.#turns = span;
     else if (HEAD_KEYS.has(key)) {
       this.#head.delete(key);
       this.#head.set(key, span);
@@ -134,6 +139,7 @@ export class SpanRecorder {
       cacheKey: this.#cacheKey,
       user: this.#user,
       streamOptions: this.#options,
+      model: this.#model,
       close: this.#close,
     };
   }

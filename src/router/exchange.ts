@@ -3,6 +3,7 @@ import { type Millis, millis } from "../core/ids.ts";
 import type { UsageRecord } from "../core/usage.ts";
 import { admit, type Admission } from "../routing/admission.ts";
 import { decideRetry, FAILURES, type RetryDecision } from "../routing/retry.ts";
+import { answeringModel } from "./answering-model.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
 import { Attempt, type AttemptOwner, type Rest, type Sending as ToReplica } from "./attempt.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
@@ -110,12 +111,17 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     if (cancel !== undefined) this.#state = { kind: "sharing", cancel };
   }
 
-  #begin(model: Model, upload: Upload): void {
+  #begin(asked: Model, upload: Upload): void {
+    this.#trace.model = asked.name;
+    const model = answeringModel(this.#context, asked, { req: this.#request.req, upload });
+    if (model === undefined) {
+      this.#refuse(unknownModel(asked.name), []);
+      return;
+    }
     this.#model = model;
-    this.#trace.model = model.name;
     this.#trace.profile = model.route.profile;
     model.inFlight += 1;
-    this.#question = questionOf(this.#context, this.#request, upload);
+    this.#question = questionOf(this.#context, this.#request, { upload, model: model.name });
     this.#dispatch(model, this.#question);
   }
 

@@ -115,7 +115,8 @@ export class Fleet {
     const rooms = new Map<ProfileName, WaitingRoom>();
     for (const route of table.models) {
       const room = rooms.get(route.profile) ?? this.#room(route.profile);
-      rooms.set(route.profile, room);
+      // An alias has nobody of its own to wait for: who asks for it waits for the model that answers.
+      if (route.alias === undefined) rooms.set(route.profile, room);
       const model = this.#models.get(route.name) ?? new Model(route, room);
       model.route = route;
       model.room = room;

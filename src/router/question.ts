@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { PickContext } from "../routing/policy.ts";
 import { NO_PROMPT, type PromptKeys } from "../routing/prompt.ts";
-import { withUsage } from "./ask-usage.ts";
+import { type Body, withModel, withUsage } from "./ask-usage.ts";
 import type { ExchangeContext } from "./context.ts";
 import type { EngineEndpoint } from "./endpoints.ts";
 import type { ErrorShape } from "./error-body.ts";
@@ -35,16 +35,22 @@ interface Asked {
   readonly target: string;
 }
 
-export function questionOf(context: ExchangeContext, asked: Asked, upload: Upload): Question {
+/** `model`: who answers, which is another than was asked for where an alias was. */
+export function questionOf(
+  context: ExchangeContext,
+  asked: Asked,
+  { upload, model }: { readonly upload: Upload; readonly model: string },
+): Question {
   const { req, endpoint, path, target } = asked;
   const { fields, spans } = upload;
-  const model = fields.model.kind === "name" ? fields.model.name : "";
+  const isNamed = fields.model.kind === "name" && fields.model.name === model;
   const hidesUsage = context.asksUsage && endpoint.usageByOption && fields.stream && !fields.includeUsage;
   const readsPrompt = context.policy.readsPrompt && endpoint.work === "generate";
   const prompt = readsPrompt ? keysOf(upload, model, req.headers["x-claude-code-session-id"]) : NO_PROMPT;
-  const body = hidesUsage ? withUsage(upload, spans) : upload;
+  const original = isNamed ? upload : withModel(upload, spans, { model, usage: false });
+  const body = hidesUsage ? askingUsage(upload, model, isNamed) : original;
   return {
-    asks: new Asks({ api: endpoint.api, path, target, asker: asked, model, original: upload, body }),
+    asks: new Asks({ api: endpoint.api, path, target, asker: asked, model, original, body }),
     hidesUsage,
     needsSlot: endpoint.work !== "count",
     isStream: fields.stream && endpoint.work === "generate",
@@ -52,6 +58,9 @@ export function questionOf(context: ExchangeContext, asked: Asked, upload: Uploa
     pick: { prompt, holders: (key) => context.fleet.prefixes.holders(key), random: context.random },
   };
 }
+
+const askingUsage = (upload: Upload, model: string, isNamed: boolean): Body =>
+  isNamed ? withUsage(upload, upload.spans) : withModel(upload, upload.spans, { model, usage: true });
 
 const keysOf = (
   { chunks, spans }: Upload,

@@ -6,6 +6,7 @@ import { revisions } from "./migrations/0003-revisions.ts";
 import { models } from "./migrations/0004-models.ts";
 import { tokens } from "./migrations/0005-tokens.ts";
 import { usage } from "./migrations/0006-usage.ts";
+import { aliases } from "./migrations/0007-aliases.ts";
 
 /** In order, never altered once released: the number of a migration is its place here. Forward only. */
 const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [
@@ -15,6 +16,7 @@ const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [
   models,
   tokens,
   usage,
+  aliases,
 ];
 
 /** What a store of this program has as its user_version. */

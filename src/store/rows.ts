@@ -1,4 +1,5 @@
 import type { Selectable } from "kysely";
+import type { StoredAlias } from "../core/alias.ts";
 import type { AccessToken } from "../core/access-token.ts";
 import type { ClusterEvent, EventLevel, SubjectKind } from "../core/event.ts";
 import { millis, profileName } from "../core/ids.ts";
@@ -66,6 +67,13 @@ export const replicaRow = (replica: Replica): Tables["replicas"] => ({
 });
 
 export const replicaFromRow = ({ body }: Pick<Tables["replicas"], "body">): Replica => JSON.parse(body) as Replica;
+
+export const aliasRow = (stored: StoredAlias): Tables["aliases"] => ({
+  name: stored.alias.name,
+  body: JSON.stringify(stored),
+});
+
+export const aliasFromRow = ({ body }: Pick<Tables["aliases"], "body">): StoredAlias => JSON.parse(body) as StoredAlias;
 
 export const modelRow = (model: LookedModel): Tables["models"] => ({
   source: model.source,

@@ -14,6 +14,7 @@ export interface Tables {
     readonly created_at: number;
     readonly updated_at: number;
   };
+  readonly aliases: { readonly name: string; readonly body: string };
   readonly specs: { readonly profile: string; readonly spec_hash: string; readonly body: string };
   readonly nodes: { readonly id: string; readonly body: string };
   readonly replicas: { readonly id: string; readonly profile: string; readonly body: string };

@@ -5,6 +5,8 @@ import { err, ok, type Result } from "../core/result.ts";
 import { migrate } from "./migrate.ts";
 import { openNodeSqlite } from "./node-sqlite.ts";
 import {
+  aliasFromRow,
+  aliasRow,
   eventFromRow,
   keyFromRow,
   keyRow,
@@ -73,6 +75,7 @@ class SqliteStore implements Store {
     return this.#db.transaction().execute(async (db) => {
       const [revision, serverId] = [await metaOf(db, "revision"), await metaOf(db, "server_id")];
       const profiles = await db.selectFrom("profiles").selectAll().orderBy("name").execute();
+      const aliases = await db.selectFrom("aliases").select("body").orderBy("name").execute();
       const specs = await db.selectFrom("specs").selectAll().orderBy("profile").orderBy("spec_hash").execute();
       const nodes = await db.selectFrom("nodes").select("body").orderBy("id").execute();
       const replicas = await db.selectFrom("replicas").select("body").orderBy("id").execute();
@@ -83,6 +86,7 @@ class SqliteStore implements Store {
         revision: Number(revision),
         serverId,
         profiles: profiles.map(profileFromRow),
+        aliases: aliases.map(aliasFromRow),
         specs: specs.map(specFromRow),
         nodes: nodes.map(nodeFromRow),
         replicas: replicas.map(replicaFromRow),
@@ -148,7 +152,13 @@ async function write(db: Transaction<Tables>, changes: Changes): Promise<void> {
   for (const id of changes.dropNodes) await db.deleteFrom("nodes").where("id", "=", id).execute();
   for (const row of changes.putReplicas.map(replicaRow)) await db.replaceInto("replicas").values(row).execute();
   for (const id of changes.dropReplicas) await db.deleteFrom("replicas").where("id", "=", id).execute();
+  await writeAliases(db, changes);
   await writeKnowledge(db, changes);
+}
+
+async function writeAliases(db: Transaction<Tables>, { putAliases, dropAliases }: Changes): Promise<void> {
+  for (const row of putAliases.map(aliasRow)) await db.replaceInto("aliases").values(row).execute();
+  for (const name of dropAliases) await db.deleteFrom("aliases").where("name", "=", name).execute();
 }
 
 async function writeKnowledge(db: Transaction<Tables>, changes: Changes): Promise<void> {

@@ -1,4 +1,5 @@
 import type { AccessToken } from "../core/access-token.ts";
+import type { StoredAlias } from "../core/alias.ts";
 import type { KeyGrant } from "../core/client-key.ts";
 import type { ClusterEvent, NewEvent } from "../core/event.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
@@ -59,6 +60,7 @@ export interface Snapshot {
   /** Made once, with the store. */
   readonly serverId: string;
   readonly profiles: readonly StoredProfile[];
+  readonly aliases: readonly StoredAlias[];
   readonly specs: readonly StoredSpec[];
   readonly nodes: readonly StoredNode[];
   readonly replicas: readonly Replica[];
@@ -72,6 +74,9 @@ export interface Snapshot {
 export interface Changes {
   readonly putProfiles: readonly StoredProfile[];
   readonly dropProfiles: readonly ProfileName[];
+  readonly putAliases: readonly StoredAlias[];
+  /** By name. */
+  readonly dropAliases: readonly string[];
   readonly putSpecs: readonly StoredSpec[];
   readonly dropSpecs: readonly Pick<StoredSpec, "profile" | "specHash">[];
   readonly putNodes: readonly StoredNode[];

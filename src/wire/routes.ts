@@ -1,8 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { isEngineApi } from "../core/engine-api.ts";
 import { profileName, replicaId } from "../core/ids.ts";
-import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
+import type { AliasRoute, ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
 import {
+  type AliasRoute as WireAliasRoute,
+  AliasRouteSchema,
   type ModelRoute as WireModelRoute,
   ModelRouteSchema,
   type ReplicaRoute as WireReplicaRoute,
@@ -30,6 +32,7 @@ function modelToWire(model: ModelRoute): WireModelRoute {
     waitingFor: toText(model.waitingFor),
     waitSeconds: toUint32(model.waitSeconds),
     holds: model.holds ?? false,
+    ...(model.alias === undefined ? {} : { alias: aliasToWire(model.alias) }),
   });
 }
 
@@ -42,8 +45,17 @@ function modelFromWire(message: WireModelRoute): ModelRoute {
     waitingFor: message.waitingFor,
     waitSeconds: message.waitSeconds,
     ...(message.holds ? { holds: true } : {}),
+    ...(message.alias === undefined ? {} : { alias: aliasFromWire(message.alias) }),
   };
 }
+
+const aliasToWire = ({ targets, fallback }: AliasRoute): WireAliasRoute =>
+  create(AliasRouteSchema, { targets: targets.map((target) => ({ ...target })), fallback: [...fallback] });
+
+const aliasFromWire = ({ targets, fallback }: WireAliasRoute): AliasRoute => ({
+  targets: targets.map(({ model, weight }) => ({ model, weight })),
+  fallback,
+});
 
 const replicaToWire = (replica: ReplicaRoute): WireReplicaRoute =>
   create(ReplicaRouteSchema, {

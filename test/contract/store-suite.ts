@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { StoredAlias } from "../../src/core/alias.ts";
 import { bytes, millis, nodeId, profileName, replicaId } from "../../src/core/ids.ts";
 import type { LookedModel } from "../../src/core/model-facts.ts";
 import type { Profile } from "../../src/core/profile.ts";
@@ -12,6 +13,8 @@ const now = millis(1_700_000_000_000);
 const noChanges: Changes = {
   putProfiles: [],
   dropProfiles: [],
+  putAliases: [],
+  dropAliases: [],
   putSpecs: [],
   dropSpecs: [],
   putNodes: [],
@@ -119,6 +122,12 @@ const token: AccessToken = {
   revokedAt: undefined,
 };
 
+const alias: StoredAlias = {
+  alias: { name: "chat", targets: [{ profile: spec.name, weight: 0.5 }], fallback: [profileName("other")] },
+  createdAt: now,
+  updatedAt: now,
+};
+
 const event = (subject: string) =>
   ({ level: "info", subjectKind: "node", subject, reason: "NodeJoined", message: `${subject} joined` }) as const;
 
@@ -145,6 +154,7 @@ export function storeSuite(
       expect(snapshot).toMatchObject({
         revision: 0,
         profiles: [],
+        aliases: [],
         specs: [],
         nodes: [],
         replicas: [],
@@ -163,6 +173,7 @@ export function storeSuite(
         {
           ...noChanges,
           putProfiles: [profile],
+          putAliases: [alias],
           putSpecs: [{ profile: spec.name, specHash: "h1", spec }],
           putNodes: [node],
           putReplicas: [replica],
@@ -177,6 +188,7 @@ export function storeSuite(
         revision: 1,
         serverId: (await store.load()).serverId,
         profiles: [profile],
+        aliases: [alias],
         specs: [{ profile: spec.name, specHash: "h1", spec }],
         nodes: [node],
         replicas: [replica],

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import type { KeyGrant, KeySet } from "../../src/core/client-key.ts";
 import type { EngineApi } from "../../src/core/engine-api.ts";
 import { millis, profileName, replicaId } from "../../src/core/ids.ts";
-import type { ModelRoute, RouteTable } from "../../src/core/route.ts";
+import type { AliasRoute, ModelRoute, RouteTable } from "../../src/core/route.ts";
 import { type RunningRouter, type RouterOptions, startRouter } from "../../src/run/router.ts";
 import { type RouterReport, RouterService } from "../../src/wire/gen/llmgw/v1/router_pb.js";
 import type { UsageBatch } from "../../src/wire/gen/llmgw/v1/usage_pb.js";
@@ -106,6 +106,8 @@ export class RouterHarness {
   slots = 4;
   /** What each engine of the next table says that it can be asked for; undefined: it does not say. */
   apis: readonly EngineApi[] | undefined;
+  /** Beside the models of the next table. */
+  aliases: Readonly<Record<string, AliasRoute>> = {};
   #revision = 0;
 
   private constructor(source: RouteSource, router: RunningRouter, logs: LogLine[]) {
@@ -173,7 +175,18 @@ export class RouterHarness {
       })),
       ...change,
     }));
-    this.source.push({ revision, models: routes });
+    const aliases = Object.entries(this.aliases).map(([name, alias]): ModelRoute => ({
+      ...{
+        name,
+        alias,
+        profile: profileName(""),
+        created: 1_700_000_000,
+        waitingFor: "",
+        waitSeconds: 0,
+        replicas: [],
+      },
+    }));
+    this.source.push({ revision, models: [...routes, ...aliases] });
     await until("the table in use", () => this.source.reports.some((report) => report.tableRevision === revision));
   }
 

@@ -10,6 +10,7 @@ export const snapshot = (more: Partial<Snapshot> = {}): Snapshot => ({
   revision: 1,
   serverId: "server",
   profiles: [],
+  aliases: [],
   specs: [],
   nodes: [],
   replicas: [],

@@ -17,7 +17,15 @@ for (let revision = 0; ; revision++) {
     desiredRevision: 0,
     desiredHash: "",
   } as const;
-  const nothing = { putProfiles: [], dropProfiles: [], putSpecs: [], dropSpecs: [], dropNodes: [] };
+  const nothing = {
+    putProfiles: [],
+    dropProfiles: [],
+    putAliases: [],
+    dropAliases: [],
+    putSpecs: [],
+    dropSpecs: [],
+    dropNodes: [],
+  };
   const event = { level: "info", subjectKind: "node", subject: id, reason: "NodeJoined", message: "joined" } as const;
   await store.commit(
     revision,

@@ -5,6 +5,7 @@ import { didYouMean } from "../../core/nearest.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { Snapshot } from "../../store/store.ts";
 import { type DeleteRequest, type DeleteResponse, DeleteResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import { aliasesOf, deleteAlias } from "../alias-change.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { type Change, deleteNode, deleteProfile } from "../manifest-change.ts";
 
@@ -13,8 +14,17 @@ type Deleted = Result<Change<undefined>, ConnectError>;
 /** What can be deleted, by the kind's name in lower case. */
 const KINDS: Readonly<Record<string, (snapshot: Snapshot, name: string) => Deleted>> = {
   profile(snapshot, name) {
+    const [alias] = aliasesOf(snapshot, name);
+    if (alias !== undefined) {
+      const reason = `the alias ${alias} leads to the profile ${name}: change or delete the alias first`;
+      return err(new ConnectError(reason, Code.FailedPrecondition));
+    }
     const deleted = deleteProfile(snapshot, name);
     return deleted.ok ? deleted : err(notFound("profile", name, deleted.error));
+  },
+  alias(snapshot, name) {
+    const deleted = deleteAlias(snapshot, name);
+    return deleted.ok ? deleted : err(notFound("alias", name, deleted.error));
   },
   node(snapshot, name) {
     const node = snapshot.nodes.find(({ id }) => id === name);

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { aliasManifest } from "../../config/alias.ts";
 import { writeManifests } from "../../config/write-manifests.ts";
 import type { Snapshot } from "../../store/store.ts";
 import { type ExportResponse, ExportResponseSchema } from "../../wire/gen/llmgw/v1/operating_pb.js";
@@ -7,7 +8,8 @@ import type { ControlPlane } from "../control-plane.ts";
 /** Everything that was applied, as one manifest, and what no manifest can hold. */
 export function exportAll({ loop }: Pick<ControlPlane, "loop">): ExportResponse {
   const { snapshot } = loop;
-  const manifest = writeManifests(snapshot.profiles.map((profile) => profile.manifest));
+  const aliases = snapshot.aliases.map(({ alias }) => aliasManifest(alias));
+  const manifest = writeManifests([...snapshot.profiles.map((profile) => profile.manifest), ...aliases]);
   return create(ExportResponseSchema, { manifest, notes: [...notesOf(snapshot)] });
 }
 

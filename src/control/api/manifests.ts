@@ -2,12 +2,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { parseManifests } from "../../config/manifest.ts";
 import { renderProblems } from "../../config/problem.ts";
 import { unsupported } from "../../config/unsupported.ts";
-import type { Profile } from "../../core/profile.ts";
+import type { WantedObjects } from "../apply-objects.ts";
 
-/** The profiles of manifests, in their order. Throws with every reason when any of them is wrong. */
-export function profilesOf(
-  files: readonly { readonly manifest: string; readonly fileName: string }[],
-): readonly Profile[] {
+/** What manifests hold, each kind in their order. Throws with every reason when any of them is wrong. */
+export function objectsOf(files: readonly { readonly manifest: string; readonly fileName: string }[]): WantedObjects {
   const parsed = parseManifests(
     files.map(({ manifest, fileName }) => ({ text: manifest, fileName: fileName === "" ? "manifest" : fileName })),
   );
@@ -15,5 +13,8 @@ export function profilesOf(
   const objects = parsed.value;
   const refusals = objects.flatMap(unsupported);
   if (refusals.length > 0) throw new ConnectError(refusals.join("\n"), Code.InvalidArgument);
-  return objects.flatMap((object) => (object.kind === "Profile" ? [object.profile] : []));
+  return {
+    profiles: objects.flatMap((object) => (object.kind === "Profile" ? [object.profile] : [])),
+    aliases: objects.flatMap((object) => (object.kind === "Alias" ? [object.alias] : [])),
+  };
 }

@@ -5,21 +5,20 @@ import { toText } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { hiddenValue } from "../hide-secrets.ts";
 import { lookAtUnknown } from "../informed-apply.ts";
-import { type PlannedProfile, planProfiles } from "../plan-change.ts";
-import { profilesOf } from "./manifests.ts";
+import { type PlannedObject, planObjects } from "../plan-change.ts";
+import { objectsOf } from "./manifests.ts";
 
 /** Nothing is committed. */
 export async function plan(plane: ControlPlane, { files }: PlanRequest): Promise<PlanResponse> {
-  const profiles = profilesOf(files);
-  const looked = await lookAtUnknown(plane, profiles);
-  const planned = planProfiles(plane.loop.snapshot, { profiles, looked, gathered: plane.loop.gather() });
+  const wanted = objectsOf(files);
+  const looked = await lookAtUnknown(plane, wanted.profiles);
+  const planned = planObjects(plane.loop.snapshot, { ...wanted, looked, gathered: plane.loop.gather() });
   if (!planned.ok) throw new ConnectError(planned.error.join("\n"), Code.InvalidArgument);
   return create(PlanResponseSchema, { changes: planned.value.map(toWire) });
 }
 
-const toWire = ({ fields, places, sentences, ...rest }: PlannedProfile) => ({
+const toWire = ({ fields, places, sentences, ...rest }: PlannedObject) => ({
   ...rest,
-  kind: "Profile",
   fields: fields.map(({ path, before, after }) => ({
     path,
     before: hiddenValue(path, before),

@@ -664,7 +664,7 @@ export declare type Event = Message<"llmgw.v1.Event"> & {
   level: string;
 
   /**
-   * node | replica | profile | key | server
+   * node | replica | profile | alias | key | token | server
    *
    * @generated from field: string subject_kind = 4;
    */

@@ -223,6 +223,13 @@ export declare type ModelRoute = Message<"llmgw.v1.ModelRoute"> & {
    * @generated from field: bool holds = 7;
    */
   holds: boolean;
+
+  /**
+   * Others answer for it, and it has no replicas of its own.
+   *
+   * @generated from field: llmgw.v1.AliasRoute alias = 8;
+   */
+  alias?: AliasRoute | undefined;
 };
 
 /**
@@ -230,6 +237,54 @@ export declare type ModelRoute = Message<"llmgw.v1.ModelRoute"> & {
  * Use `create(ModelRouteSchema)` to create a new message.
  */
 export declare const ModelRouteSchema: GenMessage<ModelRoute>;
+
+/**
+ * @generated from message llmgw.v1.AliasRoute
+ */
+export declare type AliasRoute = Message<"llmgw.v1.AliasRoute"> & {
+  /**
+   * Never empty. Their shares of the requests are as their weights are to each other.
+   *
+   * @generated from field: repeated llmgw.v1.AliasTarget targets = 1;
+   */
+  targets: AliasTarget[];
+
+  /**
+   * Names of models that answer when no target can, in this order.
+   *
+   * @generated from field: repeated string fallback = 2;
+   */
+  fallback: string[];
+};
+
+/**
+ * Describes the message llmgw.v1.AliasRoute.
+ * Use `create(AliasRouteSchema)` to create a new message.
+ */
+export declare const AliasRouteSchema: GenMessage<AliasRoute>;
+
+/**
+ * @generated from message llmgw.v1.AliasTarget
+ */
+export declare type AliasTarget = Message<"llmgw.v1.AliasTarget"> & {
+  /**
+   * A name that it is served under.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * @generated from field: double weight = 2;
+   */
+  weight: number;
+};
+
+/**
+ * Describes the message llmgw.v1.AliasTarget.
+ * Use `create(AliasTargetSchema)` to create a new message.
+ */
+export declare const AliasTargetSchema: GenMessage<AliasTarget>;
 
 /**
  * @generated from message llmgw.v1.ReplicaRoute

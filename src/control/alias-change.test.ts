@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { snapshot, stored } from "../../test/fakes/snapshots.ts";
+import { profile } from "../../test/fakes/values.ts";
+import type { Alias } from "../core/alias.ts";
+import { millis, profileName } from "../core/ids.ts";
+import { aliasesOf, aliasProblems, deleteAlias, putAliases } from "./alias-change.ts";
+
+const now = millis(5_000);
+const alias = (name: string, targets: readonly string[], fallback: readonly string[] = []): Alias => ({
+  name,
+  targets: targets.map((target) => ({ profile: profileName(target), weight: 1 })),
+  fallback: fallback.map(profileName),
+});
+const kept = (...aliases: readonly Alias[]) => aliases.map((one) => ({ alias: one, createdAt: now, updatedAt: now }));
+
+describe("what aliases and profiles say of each other", () => {
+  const before = snapshot({
+    profiles: [stored(profile("big")), stored(profile("small"))],
+    aliases: kept(alias("chat", ["big"])),
+  });
+
+  test.each([
+    ["an alias of what is there", { profiles: [], aliases: [alias("fast", ["small"], ["big"])] }, []],
+    ["an alias of a profile that comes with it", { profiles: [profile("new")], aliases: [alias("n", ["new"])] }, []],
+    [
+      "a profile that is not there",
+      { profiles: [], aliases: [alias("fast", ["smal", "big"], ["smal"])] },
+      ['fast: there is no profile "smal" for the alias to lead to. Did you mean "small"?'],
+    ],
+    [
+      "an alias of an alias",
+      { profiles: [], aliases: [alias("fast", ["chat"])] },
+      ["fast: chat is an alias itself, and an alias leads to profiles only"],
+    ],
+    [
+      "aliases that lead to each other",
+      { profiles: [], aliases: [alias("a", ["b"]), alias("b", ["a"])] },
+      [
+        "a: b is an alias itself, and an alias leads to profiles only",
+        "b: a is an alias itself, and an alias leads to profiles only",
+      ],
+    ],
+    [
+      "a name that a profile has",
+      { profiles: [], aliases: [alias("small", ["big"])] },
+      ["small: the model name small of the alias is served by the profile small too"],
+    ],
+    [
+      "a profile that takes an alias' name",
+      { profiles: [profile("third", { serves: ["third", "chat"] })], aliases: [] },
+      ["chat: the model name chat of the alias is served by the profile third too"],
+    ],
+  ])("%s", (_, wanted, problems) => {
+    expect(aliasProblems(before, wanted)).toEqual(problems);
+  });
+});
+
+test("an alias is created, left as it is, changed and deleted", () => {
+  const first = putAliases(snapshot(), [alias("b", ["m"]), alias("a", ["m"])], now);
+  expect(first.answer.map(({ outcome }) => outcome)).toEqual(["created", "created"]);
+  expect(first.snapshot.aliases.map((one) => one.alias.name)).toEqual(["a", "b"]);
+
+  const again = putAliases(first.snapshot, [alias("a", ["m"])], millis(9_000));
+  expect(again).toMatchObject({ answer: [{ outcome: "unchanged" }], events: [] });
+  expect(again.snapshot).toBe(first.snapshot);
+
+  const changed = putAliases(first.snapshot, [alias("a", ["m", "n"])], millis(9_000));
+  expect(changed.answer).toEqual([{ name: "a", outcome: "changed" }]);
+  expect(changed.snapshot.aliases[0]).toMatchObject({ createdAt: now, updatedAt: 9_000 });
+  expect(changed.events).toMatchObject([{ reason: "AliasChanged", subject: "a" }]);
+  expect(aliasesOf(changed.snapshot, "n")).toEqual(["a"]);
+
+  expect(deleteAlias(changed.snapshot, "c")).toEqual({ ok: false, error: ["a", "b"] });
+  const gone = deleteAlias(changed.snapshot, "a");
+  expect(gone.ok ? aliasesOf(gone.value.snapshot, "m") : undefined).toEqual(["b"]);
+});

@@ -1,0 +1,87 @@
+import { afterEach, expect, test } from "vitest";
+import { json, RawUpstream } from "../fakes/raw-upstream.ts";
+import { RouterHarness } from "../fakes/router-harness.ts";
+
+let harness: RouterHarness;
+
+afterEach(async () => {
+  await harness.idle();
+  await harness.stop();
+});
+
+const answering = async (): Promise<RawUpstream> => harness.adopt(await RawUpstream.answering(json('{"ok":true}')));
+
+/** Each a conversation of its own. */
+async function ask(count: number, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const answer = await harness.post({
+      messages: [{ role: "user", content: `${String(index)}?` }],
+      ...more,
+      model: "chat",
+    });
+    expect(answer.status).toBe(200);
+    await answer.text();
+  }
+}
+
+test("an alias' requests are shared by weight; a conversation stays where it began; each engine hears its own name", async () => {
+  harness = await RouterHarness.start();
+  const [big, small] = [await answering(), await answering()];
+  harness.aliases = {
+    chat: {
+      targets: [
+        { model: "big", weight: 3 },
+        { model: "small", weight: 1 },
+      ],
+      fallback: [],
+    },
+  };
+  await harness.serve({ big: [big], small: [small] });
+
+  await ask(200);
+  expect(big.requests.length + small.requests.length).toBe(200);
+  // Three of four, and four standard deviations of 200 draws beside it.
+  expect(Math.abs(big.requests.length - 150)).toBeLessThan(25);
+  const bodies = [...big.requests, ...small.requests].map(({ body }) => String(body));
+  expect(big.requests.every(({ body }) => String(body).includes('"model":"big"'))).toBe(true);
+  expect(small.requests.every(({ body }) => String(body).includes('"model":"small"'))).toBe(true);
+  expect(bodies.some((body) => body.includes('"chat"'))).toBe(false);
+
+  const before = [big.requests.length, small.requests.length];
+  const messages = [{ role: "user", content: "always the same" }];
+  await ask(10, { messages });
+  const grown = [big.requests.length - (before[0] ?? 0), small.requests.length - (before[1] ?? 0)];
+  expect(grown.toSorted((a, b) => a - b)).toEqual([0, 10]);
+});
+
+test("only the name in the body is another, also where a stream is made to count", async () => {
+  harness = await RouterHarness.start();
+  const big = await answering();
+  harness.aliases = { chat: { targets: [{ model: "org/big", weight: 1 }], fallback: [] } };
+  await harness.serve({ "org/big": [big] });
+  await (await harness.post('{ "stream":true, "model" : "ch\\u0061t", "x": "chat" }')).text();
+  await (await harness.post('{"model":"chat","stream":false,"messages":[]}')).text();
+  expect(big.requests.map(({ body }) => String(body))).toEqual([
+    '{ "stream":true, "model" : "org/big", "x": "chat" ,"stream_options":{"include_usage":true}}',
+    '{"model":"org/big","stream":false,"messages":[]}',
+  ]);
+});
+
+test("who cannot answer leaves it to the others, then to the fallbacks in their order; the numbers are the alias' own", async () => {
+  harness = await RouterHarness.start();
+  const [spare, last] = [await answering(), await answering()];
+  harness.aliases = {
+    chat: { targets: [{ model: "big", weight: 1 }], fallback: ["gone", "spare", "last"] },
+    nowhere: { targets: [{ model: "big", weight: 1 }], fallback: [] },
+  };
+  await harness.serve({ big: [], spare: [spare], last: [last] });
+  await ask(5);
+  expect([spare.requests.length, last.requests.length]).toEqual([5, 0]);
+  expect(await harness.metric('llmgw_router_requests_total{model="chat",code="200"}')).toBe(5);
+
+  const refused = await harness.post({ model: "nowhere", messages: [] });
+  expect(refused.status).toBe(503);
+  expect(await refused.text()).toContain("big");
+  const { data } = (await (await fetch(`${harness.url}/v1/models`)).json()) as { data: { id: string }[] };
+  expect(data.map(({ id }) => id)).toEqual(["big", "chat", "last", "nowhere", "spare"]);
+});
