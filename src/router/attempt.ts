@@ -9,7 +9,7 @@ import type { AnswerListener, EngineFailure } from "./engine/connection.ts";
 import type { ResponseHead } from "./engine/response-head.ts";
 import type { Replica } from "./fleet.ts";
 import { forwardedHeaders, requestHead } from "./forward-head.ts";
-import { failureOfStatus } from "./head-failure.ts";
+import { EMPTY_ANSWER, failureOfHead, promisesBody } from "./head-failure.ts";
 import type { Relay } from "./relay.ts";
 import { isEventStream } from "./relay-headers.ts";
 import type { ContinuedStream } from "./rescue/continued-stream.ts";
@@ -70,6 +70,8 @@ export class Attempt implements AnswerListener {
   #unread: number;
   #holdsReplica = true;
   #kept: KeptAnswer | undefined;
+  /** A body is still to come. */
+  #lacksBody = false;
 
   constructor(of: Of, sending: Sending) {
     this.#of = of;
@@ -131,13 +133,14 @@ export class Attempt implements AnswerListener {
     this.replica.saw("answered", now);
     this.replica.queuedTokens -= this.#unread;
     this.#unread = 0;
+    this.#lacksBody = promisesBody(head);
     const relay = this.sending.rest?.relay ?? this.#beginRelay(head, now);
     this.#state = { kind: "relaying", connection: state.connection, relay, activeAt: now, held: false };
   }
 
   #failureOf(head: ResponseHead): EngineFailure | undefined {
     const { rest } = this.sending;
-    if (rest === undefined) return failureOfStatus(head.status, () => this.#of.owner.isAnotherFree(this.replica));
+    if (rest === undefined) return failureOfHead(head, () => this.#of.owner.isAnotherFree(this.replica));
     if (head.status === 200 && isEventStream(head)) return undefined;
     return { kind: "unwilling", detail: `it does not go on with the answer: ${String(head.status)}` };
   }
@@ -152,6 +155,7 @@ export class Attempt implements AnswerListener {
     const state = this.#state;
     if (state.kind !== "relaying") return;
     state.activeAt = this.#now();
+    this.#lacksBody = false;
     const bytes = this.#kept === undefined ? chunk : this.#through(this.#kept, chunk);
     if (bytes === undefined || state.relay.write(bytes, state.activeAt)) return;
     state.held = true;
@@ -186,6 +190,10 @@ export class Attempt implements AnswerListener {
   onEnd(last: Buffer | undefined): void {
     if (this.#state.kind !== "relaying") return;
     const { relay } = this.#state;
+    if (this.#lacksBody && last === undefined) {
+      this.#fail(relay.hasBegun ? { ...EMPTY_ANSWER, kind: "broke" } : EMPTY_ANSWER);
+      return;
+    }
     const now = this.#now();
     const further = relay.end(this.#last(last), now);
     this.#state = { kind: "whole", relay };

@@ -112,6 +112,22 @@ const FAULTS: readonly {
     says: "redirects",
   },
   {
+    name: "answers with nothing",
+    fault: (c) => {
+      c.end("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n");
+    },
+    status: 502,
+    says: "its answer is empty",
+  },
+  {
+    name: "answers with nothing, in chunks",
+    fault: (c) => {
+      c.end("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    },
+    status: 502,
+    says: "its answer is empty",
+  },
+  {
     name: "does not take the key",
     fault: (c) => {
       c.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\n{}");
