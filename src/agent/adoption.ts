@@ -4,6 +4,7 @@ import { findCgroups, removeCgroup } from "../platform/cgroup.ts";
 import { readExitStatus } from "../platform/process.ts";
 import { readTail } from "../platform/text-log.ts";
 import { type AdoptionDecision, decideAdoption, type LaunchRecord, type Wanted } from "../reconcile/adopt.ts";
+import { hideKey } from "./hide-key.ts";
 import { logPathOf, statusPathOf } from "./launch.ts";
 import { endMarked, findLaunch, LAUNCH_MARK, lookAtLaunch } from "./launch-processes.ts";
 import { cgroupName } from "./launch-record.ts";
@@ -33,7 +34,8 @@ export async function judgeRecord(found: LaunchRecord, wanted: Wanted, node: Nod
 export async function explainPast(record: LaunchRecord, folder: string, engine: Engine | undefined): Promise<string> {
   const exit = await readExitStatus(statusPathOf(folder));
   if (exit === undefined || engine === undefined) return "its exit status is not known";
-  const lastLines = await readTail(logPathOf(folder), PAST_LINES, record.logOffset);
+  const tail = await readTail(logPathOf(folder), PAST_LINES, record.logOffset);
+  const lastLines = hideKey(tail, record.replica.apiKey);
   return engine.explainExit(exit, lastLines).reason;
 }
 

@@ -10,6 +10,7 @@ interface LogRequestsOptions {
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly logPathOf: (id: ReplicaId) => string | undefined;
+  readonly hideKey: (id: ReplicaId, lines: readonly string[]) => readonly string[];
 }
 
 /** Answers the log requests of one stream; all of them end with it. */
@@ -39,7 +40,7 @@ export class LogRequests {
   }
 
   async #answer({ requestId, replicaId: id, tail, follow }: LogRequest, signal: AbortSignal): Promise<void> {
-    const { outbox, clock, logPathOf } = this.#options;
+    const { outbox, clock, logPathOf, hideKey } = this.#options;
     const send = (chunk: { lines?: string[]; done?: boolean; error?: string }): Promise<boolean> =>
       outbox.send({ case: "logChunk", value: create(LogChunkSchema, { requestId, ...chunk }) });
     const path = logPathOf(replicaId(id));
@@ -48,7 +49,8 @@ export class LogRequests {
       return;
     }
     try {
-      await streamLog({ path, tail, follow }, { clock, signal, send: (lines) => send({ lines: [...lines] }) });
+      const sendLines = (lines: readonly string[]) => send({ lines: [...hideKey(replicaId(id), lines)] });
+      await streamLog({ path, tail, follow }, { clock, signal, send: sendLines });
       if (!signal.aborted) await send({ done: true });
     } catch (error) {
       await send({ done: true, error: `the log cannot be read: ${messageOf(error)}` });

@@ -23,6 +23,7 @@ import {
   wakeAt,
 } from "../reconcile/supervision.ts";
 import { watchEngine, type WatchEvents } from "./engine-watch.ts";
+import { hideKey } from "./hide-key.ts";
 import { machineCpuFlags } from "./install/probe.ts";
 import { launch, type Launched, logPathOf, statusPathOf } from "./launch.ts";
 import { signalLaunch } from "./launch-processes.ts";
@@ -338,9 +339,15 @@ export class Replica {
   }
 
   async #lastLines({ logOffset }: LaunchRecord): Promise<readonly string[]> {
-    const lines = this.#node.logLines;
+    const count = this.#node.logLines;
     const wasCut = this.#logWasCut && logOffset === 0;
-    return wasCut ? readTailAcrossCut(this.logPath, lines) : readTail(this.logPath, lines, logOffset);
+    const lines = wasCut ? readTailAcrossCut(this.logPath, count) : readTail(this.logPath, count, logOffset);
+    return this.hideKey(await lines);
+  }
+
+  /** Lines of its log, as others may see them. */
+  hideKey(lines: readonly string[]): readonly string[] {
+    return hideKey(lines, this.#desired.apiKey);
   }
 
   async #signal(signal: "SIGTERM" | "SIGKILL"): Promise<void> {

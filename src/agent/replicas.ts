@@ -86,6 +86,11 @@ export class Replicas {
     return this.#replicas.get(id)?.logPath;
   }
 
+  /** Lines of that log, as others may see them. */
+  hideKey(id: ReplicaId, lines: readonly string[]): readonly string[] {
+    return this.#replicas.get(id)?.hideKey(lines) ?? lines;
+  }
+
   /** Leaves the engines serving. */
   async detach(): Promise<void> {
     this.#closing.abort();

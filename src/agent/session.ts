@@ -40,6 +40,8 @@ export interface SessionNode {
   readonly inventory: () => Inventory;
   readonly observed: () => ObservedState;
   readonly logPathOf: (id: ReplicaId) => string | undefined;
+  /** Lines of that log without what only routers may know. Left out: there is nothing of the kind in them. */
+  readonly hideKey?: (id: ReplicaId, lines: readonly string[]) => readonly string[];
   readonly onDesired: (desired: DesiredState) => void;
   /** A new certificate in PEM, or why there is none. */
   readonly onCertificate: (pem: string, error: string) => void;
@@ -80,7 +82,12 @@ export class Session {
     this.#options = options;
     const { clock, node } = options;
     this.#contact = newContact(node.heartbeatInterval, clock.monotonic());
-    this.#logs = new LogRequests({ outbox: this.#outbox, clock, logPathOf: node.logPathOf });
+    this.#logs = new LogRequests({
+      outbox: this.#outbox,
+      clock,
+      logPathOf: node.logPathOf,
+      hideKey: node.hideKey ?? ((_, lines) => lines),
+    });
   }
 
   /** Ends the stream without a goodbye, so that the next one takes its place at once. */

@@ -193,6 +193,7 @@ export function controlLink(
       inventory: () => watch.current(),
       observed: () => replicas.observed,
       logPathOf: (id) => replicas.logPathOf(id),
+      hideKey: (id, lines) => replicas.hideKey(id, lines),
       onDesired: (desired) => {
         wiring.desired = desired;
         if (desired.weightsConcurrency > 0) weights.setConcurrency(desired.weightsConcurrency);
