@@ -89,7 +89,7 @@ describe("what is kept", () => {
   });
 
   test("is bounded for all together", () => {
-    const room = new RescueRoom(bytes(80_000));
+    const room = new RescueRoom(bytes(17_000));
     const [one, two] = [KeptAnswer.of(ask(), room), KeptAnswer.of(ask(), room)];
     expect(KeptAnswer.of(ask(), room)).toBeUndefined();
     one?.release();

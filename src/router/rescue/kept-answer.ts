@@ -10,8 +10,10 @@ import { Said } from "./said.ts";
 const LONGEST_ASK = 4 * 1024 * 1024;
 /** Characters of an answer: about 60,000 tokens. */
 const LONGEST_TEXT = 256 * 1024;
-/** Events are kept as they came, and read when they are so many: most streams end before. */
-const RAW_BYTES = 32 * 1024;
+/** Events are kept as they came, and read when they are so many, some 500: most streams end before. */
+const MOST_RAW = 128 * 1024;
+/** Room for them is taken in such pieces. */
+const RAW_PIECE = 8 * 1024;
 /** Of an event that has not ended. A longer one goes on as it comes. */
 const LONGEST_HELD = 64 * 1024;
 const BYTES_PER_CHARACTER = 2;
@@ -37,6 +39,8 @@ export class KeptAnswer {
   #rawBytes = 0;
   #held: Buffer | undefined;
   #taken: number;
+  /** Bytes of events for which there is room. */
+  #roomy = RAW_PIECE;
   /** Why nothing is kept any more. */
   #lost: string | undefined;
 
@@ -48,7 +52,7 @@ export class KeptAnswer {
 
   /** Undefined: there is no room for it. What is given is to be released. */
   static of(ask: EngineAsk, room: RescueRoom): KeptAnswer | undefined {
-    const taken = ask.body.bytes + RAW_BYTES;
+    const taken = ask.body.bytes + RAW_PIECE;
     return ask.body.bytes <= LONGEST_ASK && room.take(taken) ? new KeptAnswer(ask, room, taken) : undefined;
   }
 
@@ -66,8 +70,22 @@ export class KeptAnswer {
     const whole = end === bytes.length ? bytes : bytes.subarray(0, end);
     this.#raw.push(whole);
     this.#rawBytes += whole.length;
-    if (this.#rawBytes >= RAW_BYTES) this.#read();
+    if (this.#rawBytes > this.#roomy) this.#makeRoom();
     return whole;
+  }
+
+  #makeRoom(): void {
+    if (this.#rawBytes >= MOST_RAW) this.#read();
+    while (this.#lost === undefined && this.#rawBytes > this.#roomy) {
+      if (this.#take(RAW_PIECE)) this.#roomy += RAW_PIECE;
+    }
+  }
+
+  /** False: there is no room, and nothing is kept any more. */
+  #take(amount: number): boolean {
+    if (this.#room.take(amount)) this.#taken += amount;
+    else this.#lose("there was no room to keep it");
+    return this.#lost === undefined;
   }
 
   /** The stream ends with these bytes: all of them go on, and those held. */
@@ -80,14 +98,13 @@ export class KeptAnswer {
 
   #read(): void {
     const before = this.#said.length;
-    for (const bytes of this.#raw) this.#said.push(bytes);
+    this.#said.push(Buffer.concat(this.#raw));
     this.#raw = [];
     this.#rawBytes = 0;
     const grown = (this.#said.length - before) * BYTES_PER_CHARACTER;
     if (this.#said.length > LONGEST_TEXT) this.#lose("it was too long to be kept");
     else if (this.#said.problem !== undefined) this.#lose(this.#said.problem);
-    else if (this.#room.take(grown)) this.#taken += grown;
-    else this.#lose("there was no room to keep it");
+    else this.#take(grown);
   }
 
   #lose(why: string): void {
