@@ -1,6 +1,6 @@
 import { type Millis, millis } from "../core/ids.ts";
 
-export interface QueueLimits {
+interface QueueLimits {
   /** Requests that may wait for one profile. */
   readonly length: number;
 }
