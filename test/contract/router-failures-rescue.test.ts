@@ -1,6 +1,9 @@
+import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { millis } from "../../src/core/ids.ts";
+import { type Millis, millis } from "../../src/core/ids.ts";
 import type { EngineApi } from "../../src/core/engine-api.ts";
+import { until } from "../e2e/wait.ts";
+import { post as rawPost, RawClient } from "../fakes/raw-client.ts";
 import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD, type UpstreamConnection } from "../fakes/raw-upstream.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
 
@@ -40,10 +43,16 @@ const ends =
     await connection.write(LAST_CHUNK);
   };
 
+interface EngineOptions {
+  readonly rescues?: boolean;
+  readonly apis?: readonly EngineApi[];
+  readonly limits?: { readonly streamComment?: Millis };
+}
+
 /** Engines of one model; whoever is asked first plays the first part, and so on. */
-async function engines(parts: readonly Part[], options: { rescues?: boolean; apis?: readonly EngineApi[] } = {}) {
-  const { apis = APIS, rescues = true } = options;
-  harness = await RouterHarness.start({ rescues, limits: { tick: millis(20) } });
+async function engines(parts: readonly Part[], options: EngineOptions = {}) {
+  const { apis = APIS, rescues = true, limits = {} } = options;
+  harness = await RouterHarness.start({ rescues, limits: { tick: millis(20), ...limits } });
   harness.apis = apis;
   const bodies: Readonly<Record<string, unknown>>[] = [];
   const upstreams = await Promise.all(
@@ -171,6 +180,57 @@ describe("a stream whose engine dies goes on at another", () => {
     const bodies = await engines([dies(role("a")), ends(role("b"), say("b", "{}"), finish("b"), DONE)]);
     expect(textOf(await post({ ...ASK, response_format: { type: "json_object" } }))).toBe("{}");
     expect(bodies[1]).toEqual(bodies[0]);
+  });
+});
+
+describe("a stream that is kept for a rescue", () => {
+  test("brings the client the engine's bytes, whatever pieces they come in", async () => {
+    let pieces: readonly Buffer[] = [];
+    const part: Part = async (connection) => {
+      await connection.write(STREAM_HEAD);
+      for (const piece of pieces) await connection.write(chunk(piece));
+      // A trailer is read over.
+      await connection.write("0\r\nx-t: 1\r\n\r\n");
+    };
+    await engines(Array.from({ length: 100 }, () => part));
+    const line = fc.constantFrom(
+      ...[say("a", "北京🌍"), ": waiting\n\n", ": waiting\n", "data: \r\n\r\n", "event: x\rdata: 1\r\r", "data: half"],
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(line, { maxLength: 5 }),
+        fc.array(fc.nat({ max: 400 }), { maxLength: 4 }),
+        async (lines, cuts) => {
+          const whole = Buffer.from(lines.join("") + finish("a"));
+          const edges = [0, ...cuts.map((at) => at % whole.length).toSorted((a, b) => a - b), whole.length];
+          pieces = edges.slice(1).flatMap((end, at) => (end === edges[at] ? [] : [whole.subarray(edges[at], end)]));
+          const response = await harness.post(ASK);
+          expect(Buffer.from(await response.arrayBuffer()).equals(whole)).toBe(true);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test("is cancelled at whoever is to go on when its client leaves, and shows until then that it lives", async () => {
+    let open: UpstreamConnection | undefined;
+    await engines(
+      [
+        dies(role("a"), say("a", "Half")),
+        async (connection) => {
+          open = connection;
+          await connection.closed;
+        },
+      ],
+      { limits: { streamComment: millis(40) } },
+    );
+    const client = await RawClient.connect(harness.url);
+    client.send(rawPost(JSON.stringify(ASK)));
+    await client.waitFor("Half");
+    await client.waitFor(": waiting\n");
+    client.close();
+    await until("the engine's request gone", () => open?.isClosed === true);
+    expect(await harness.logged({ outcome: "client_gone" })).toMatchObject({ code: 499, attempts: 2 });
   });
 });
 
