@@ -5,7 +5,7 @@ import { cutLog, logSize } from "../platform/text-log.ts";
 /** An engine's log, and its older part beside it, together stay below twice this. */
 export const LOG_LIMIT: Bytes = bytes(64 * 1024 * 1024);
 /** An engine that writes as fast as a disk takes it overshoots by what it writes in that time. */
-const LOOK_EVERY = millis(1000);
+const LOOK_EVERY = millis(2000);
 
 interface LimitOptions {
   readonly limit: Bytes;

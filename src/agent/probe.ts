@@ -39,10 +39,24 @@ interface Limits {
 
 function ask(target: ProbeTarget, request: EngineRequest, limits: Limits): Promise<Result<ProbeAnswer, string>> {
   return new Promise((resolve) => {
-    const deadline = AbortSignal.timeout(limits.timeout);
+    let givenUp: Error | undefined;
+    const giveUp = (why: string): void => {
+      givenUp = new Error(why);
+      outgoing.destroy(givenUp);
+    };
+    const leave = (): void => {
+      giveUp("it is no longer asked");
+    };
+    const timer = setTimeout(() => {
+      giveUp(`no answer within ${String(limits.timeout / 1000)} s`);
+    }, limits.timeout);
+    const settle = (result: Result<ProbeAnswer, string>): void => {
+      clearTimeout(timer);
+      limits.signal.removeEventListener("abort", leave);
+      resolve(result);
+    };
     const fail = (error: unknown): void => {
-      const late = deadline.aborted ? `no answer within ${String(limits.timeout / 1000)} s` : undefined;
-      resolve(err(late ?? messageOf(error)));
+      settle(err(messageOf(givenUp ?? error)));
     };
     const outgoing = httpRequest(
       {
@@ -52,7 +66,6 @@ function ask(target: ProbeTarget, request: EngineRequest, limits: Limits): Promi
         path: request.path,
         headers: headersFor(target, request),
         agent: false,
-        signal: AbortSignal.any([limits.signal, deadline]),
       },
       (response) => {
         const chunks: Buffer[] = [];
@@ -63,13 +76,15 @@ function ask(target: ProbeTarget, request: EngineRequest, limits: Limits): Promi
           else chunks.push(chunk);
         });
         response.on("end", () => {
-          resolve(ok({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }));
+          settle(ok({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }));
         });
         response.on("error", fail);
       },
     );
     outgoing.on("error", fail);
-    outgoing.end(request.body);
+    limits.signal.addEventListener("abort", leave);
+    if (limits.signal.aborted) leave();
+    else outgoing.end(request.body);
   });
 }
 

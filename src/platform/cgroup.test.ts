@@ -61,9 +61,10 @@ describe("where this process is", () => {
 
 describe("a limit of memory", () => {
   const gib = 1024 ** 3;
-  test.each<{ name: string; files: Readonly<Record<string, string>>; want: unknown }>([
+  test.each<{ name: string; version: 1 | 2; files: Readonly<Record<string, string>>; want: unknown }>([
     {
       name: "on v2, without what would be dropped at once",
+      version: 2,
       files: {
         "memory.max": `${String(8 * gib)}\n`,
         "memory.current": `${String(3 * gib)}\n`,
@@ -71,9 +72,10 @@ describe("a limit of memory", () => {
       },
       want: { limit: 8 * gib, used: 2 * gib },
     },
-    { name: "none on v2", files: { "memory.max": "max\n", "memory.current": "1\n" }, want: undefined },
+    { name: "none on v2", version: 2, files: { "memory.max": "max\n", "memory.current": "1\n" }, want: undefined },
     {
       name: "on v1, with the groups below",
+      version: 1,
       files: {
         "memory.limit_in_bytes": `${String(8 * gib)}\n`,
         "memory.usage_in_bytes": `${String(3 * gib)}\n`,
@@ -83,16 +85,17 @@ describe("a limit of memory", () => {
     },
     {
       name: "none on v1",
+      version: 1,
       files: { "memory.limit_in_bytes": "9223372036854771712\n", "memory.usage_in_bytes": "1\n" },
       want: undefined,
     },
-    { name: "a folder that is no group", files: {}, want: undefined },
-    { name: "rubbish", files: { "memory.max": "\0much" }, want: undefined },
-  ])("$name", async ({ files, want }) => {
+    { name: "a folder that is no group", version: 2, files: {}, want: undefined },
+    { name: "rubbish", version: 2, files: { "memory.max": "\0much" }, want: undefined },
+  ])("$name", async ({ version, files, want }) => {
     const folder = await mkdtemp(join(tmpdir(), "llmgw-cgroup-"));
     try {
       for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
-      expect(await memoryLimitOf(folder)).toEqual(want);
+      expect(await memoryLimitOf(folder, version)).toEqual(want);
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -136,25 +136,33 @@ export interface MemoryLimit {
 /** The limits that hold for this process and whatever it starts: those of its group and of every group above it that can be seen. */
 export async function readMemoryLimits(): Promise<readonly MemoryLimit[]> {
   const [mountinfo, cgroup] = await Promise.all([textOf("/proc/self/mountinfo"), textOf("/proc/self/cgroup")]);
-  const folders = ownGroups(mountinfo, cgroup).flatMap(({ folder }) => withParents(folder));
-  const limits = await Promise.all(folders.map(memoryLimitOf));
-  return limits.flatMap((limit) => (limit === undefined ? [] : [limit]));
+  const limits: MemoryLimit[] = [];
+  for (const { version, folder } of ownGroups(mountinfo, cgroup)) {
+    // A folder without that file is above the hierarchy.
+    for (let at = folder; await isThere(join(at, "cgroup.procs")); at = dirname(at)) {
+      const limit = await memoryLimitOf(at, version);
+      if (limit !== undefined) limits.push(limit);
+    }
+  }
+  return limits;
 }
 
-const withParents = (folder: string): readonly string[] =>
-  dirname(folder) === folder ? [] : [folder, ...withParents(dirname(folder))];
+const isThere = (path: string): Promise<boolean> => attempt(() => stat(path));
+
+const LIMIT_FILES = {
+  1: ["memory.limit_in_bytes", "memory.usage_in_bytes"],
+  2: ["memory.max", "memory.current"],
+} as const;
 
 /** Undefined: the folder is no group, or has no limit. */
-export async function memoryLimitOf(folder: string): Promise<MemoryLimit | undefined> {
-  const read = (name: string): Promise<string> => textOf(join(folder, name));
-  const texts = await Promise.all([read("memory.max"), read("memory.current"), read("memory.stat")]);
-  const [v2] = texts;
-  const [max, current] =
-    v2 === "" ? await Promise.all([read("memory.limit_in_bytes"), read("memory.usage_in_bytes")]) : texts;
+export async function memoryLimitOf(folder: string, version: OwnGroup["version"]): Promise<MemoryLimit | undefined> {
+  const [limitFile, usedFile] = LIMIT_FILES[version];
+  const max = await textOf(join(folder, limitFile));
   // "max" on v2; on v1 a number so large that it is none.
   if (!/^\d+\n?$/.test(max) || Number(max) > Number.MAX_SAFE_INTEGER) return undefined;
+  const [current, stat] = await Promise.all([textOf(join(folder, usedFile)), textOf(join(folder, "memory.stat"))]);
   // v1 has its own sum for the groups below beside the group's alone.
-  const idle = /^total_inactive_file (\d+)$/m.exec(texts[2]) ?? /^inactive_file (\d+)$/m.exec(texts[2]);
+  const idle = /^total_inactive_file (\d+)$/m.exec(stat) ?? /^inactive_file (\d+)$/m.exec(stat);
   return { limit: Number(max), used: Math.max(0, Number(current) - Number(idle?.[1] ?? 0)) };
 }
 

@@ -5,7 +5,6 @@ import { err, type Result } from "../../core/result.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { InstallContext, InstallRequest } from "./context.ts";
 import { ABORTED, type InstallFailure } from "./failure.ts";
-import { install } from "./install.ts";
 import { createSharing } from "./sharing.ts";
 import { createUnused } from "./unused.ts";
 
@@ -52,6 +51,8 @@ export function createRoom(contextFor: ContextFor, tell: Tell, unusedAfter?: Mil
   const run = async (wanted: EngineSource, request: InstallRequest): Promise<Result<EngineBuild, InstallFailure>> => {
     if (request.signal.aborted) return err(ABORTED);
     running = new Set();
+    // Loaded late: an agent that only watches over what it has keeps the memory for it.
+    const { install } = await import("./install.ts");
     const outcome = await install(context, wanted, request);
     if (!outcome.ok && outcome.error.kind === "aborted") return outcome;
     settled = outcome.ok ? [...running] : [...running, outcome.error.message];
