@@ -2,6 +2,7 @@ import { parseRouterConfig, renderRouterConfig, type RouterConfig } from "../con
 import { notifyService } from "../platform/sd-notify.ts";
 import { pathsFor } from "../run/paths.ts";
 import type { Call, CommandSpec } from "./command.ts";
+import { logSettings } from "./log-settings.ts";
 import { CHECK, CONFIG, DATA_DIR } from "./options.ts";
 import { placeOf } from "./place.ts";
 import { runRole } from "./role.ts";
@@ -30,7 +31,8 @@ export const router: CommandSpec = {
         // Loaded late: the commands that only talk to a control plane start faster without it.
         const { startRouterRole } = await import("../run/router-role.ts");
         const { env } = call.io;
-        const running = await startRouterRole({ config, stateDir: stateDir(call, config), logger, env });
+        const log = logSettings(call, "info");
+        const running = await startRouterRole({ config, stateDir: stateDir(call, config), logger, log, env });
         await notifyService("READY=1", env);
         return {
           reload: () => {

@@ -9,6 +9,7 @@ import { PrefixIndex } from "../routing/prefix-index.ts";
 import { EnginePool } from "./engine/pool.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "./limits.ts";
 import { WaitingRoom } from "./waiting-room.ts";
+import { partOf } from "./workers/part.ts";
 
 /** About 13 MB when it is full; a conversation of ten turns takes some fifty. */
 const PREFIX_KEYS = 131_072;
@@ -27,19 +28,15 @@ export class Replica implements Candidate {
   readonly lacks = new Set<EngineApi>();
   /** Who waits for it; undefined while no model lists it. */
   room: WaitingRoom | undefined;
-  readonly #headroom: number;
+  /** Requests that it is given at once by this process. */
+  readonly most: number;
 
-  constructor(route: ReplicaRoute, clock: Clock, headroom: number) {
+  constructor(route: ReplicaRoute, clock: Clock, { headroom, part }: Pick<RouterLimits, "headroom" | "part">) {
     this.id = route.id;
     this.idHash = hashText(route.id);
     this.route = route;
-    this.#headroom = headroom;
+    this.most = route.slots === 0 ? Infinity : partOf(route.slots + headroom, part, this.idHash);
     this.pool = new EnginePool(route, () => clock.monotonic());
-  }
-
-  /** Requests that it is given at once. */
-  get most(): number {
-    return this.route.slots === 0 ? Infinity : this.route.slots + this.#headroom;
   }
 
   saw(event: HealthEvent, now: Millis): void {
@@ -122,8 +119,7 @@ export class Fleet {
       model.room = room;
       model.replicas = route.replicas.map((replicaRoute) => {
         const key = keyOf(replicaRoute);
-        const replica =
-          kept.get(key) ?? known.get(key) ?? new Replica(replicaRoute, this.#clock, this.#limits.headroom);
+        const replica = kept.get(key) ?? known.get(key) ?? new Replica(replicaRoute, this.#clock, this.#limits);
         replica.pool.open();
         replica.room = room;
         kept.set(key, replica);

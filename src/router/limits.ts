@@ -1,4 +1,5 @@
 import { type Bytes, bytes, type Millis, millis } from "../core/ids.ts";
+import { WHOLE, type WorkerPart } from "./workers/part.ts";
 
 /** Everything of a router that is bounded. */
 export interface RouterLimits {
@@ -31,6 +32,8 @@ export interface RouterLimits {
   readonly coldComment: Millis;
   /** Requests that an engine is given beyond its slots, so that it is never idle between two. */
   readonly headroom: number;
+  /** Of engines' slots, this process's. */
+  readonly part: WorkerPart;
   /** How often deadlines are looked at, and so how late they may be. */
   readonly tick: Millis;
 }
@@ -59,5 +62,6 @@ export const DEFAULT_LIMITS: RouterLimits = {
   // Until then a wait that comes to nothing can still be told by its status; impatient proxies cut at 10 s and above.
   coldComment: millis(5_000),
   headroom: 1,
+  part: WHOLE,
   tick: millis(250),
 };

@@ -152,6 +152,11 @@ export class RouterMetrics {
     return this.registry.metrics();
   }
 
+  /** The same as values, to be summed with those of other processes. */
+  json(): Promise<readonly object[]> {
+    return this.registry.getMetricsAsJSON();
+  }
+
   #counter<L extends string>({ name, help, labels }: MetricSpec & { readonly labels: readonly L[] }): Counter<L> {
     return new Counter({ name, help, labelNames: [...labels], registers: [this.registry] });
   }

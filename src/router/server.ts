@@ -53,6 +53,13 @@ export interface RouterServerOptions {
   readonly away?: () => Millis | undefined;
 }
 
+export interface RouterAddress {
+  readonly host: string;
+  readonly port: number;
+  /** With other processes that say so too: each gets a part of the connections. */
+  readonly isShared?: boolean;
+}
+
 /** A request before it is known who answers it. */
 interface Asked extends HttpExchange {
   readonly requestId: string;
@@ -130,10 +137,10 @@ export class RouterServer {
   }
 
   /** Resolves with the port in use. Rejects when the address cannot be listened on. */
-  listen(host: string, port: number): Promise<number> {
+  listen({ host, port, isShared = false }: RouterAddress): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen({ host, port }, () => {
+      this.#server.listen({ host, port, reusePort: isShared }, () => {
         this.#server.off("error", reject);
         this.#sweep.add(this.#pruning);
         const address = this.#server.address();

@@ -6,6 +6,7 @@ import { LlmgwError } from "../core/errors.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { FollowedTls } from "../pki/follow.ts";
+import { WHOLE, type WorkerPart } from "../router/workers/part.ts";
 import { listenError } from "./listen-error.ts";
 import { routerDial } from "./router-dial.ts";
 import { followRouterTls } from "./router-tls.ts";
@@ -18,8 +19,8 @@ export interface RouterAloneOptions {
   /** Trusted authorities and OTEL_* variables are looked for in it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
-  /** Of several processes with one folder only the first writes what they all know. */
-  readonly writesLastKnown?: boolean;
+  /** Of several processes that share the port, this one; left out: there is only one. */
+  readonly part?: WorkerPart;
 }
 
 export interface RunningRouterAlone extends RunningRouter {
@@ -32,7 +33,7 @@ export interface RunningRouterAlone extends RunningRouter {
  * a control plane that is away is no failure.
  */
 export async function startRouterAlone(options: RouterAloneOptions): Promise<RunningRouterAlone> {
-  const { config, stateDir, logger, env, clock = systemClock } = options;
+  const { config, stateDir, logger, env, clock = systemClock, part = WHOLE } = options;
   await using started = new AsyncDisposableStack();
   const identity = config.server_tls && (await openIdentity(config.server_tls, { clock, logger }));
   const shown = config.tls && (await followRouterTls(config.tls, "tls", { clock, logger }));
@@ -44,15 +45,17 @@ export async function startRouterAlone(options: RouterAloneOptions): Promise<Run
   }
   const { listen, auth, cors, policy, queue, count_streams: asksUsage, rescue } = config;
   const router = await startRouter({
-    ...{ listen, logger, auth, cors, policy, asksUsage, clock, env, stateDir },
+    listen: { ...listen, isShared: part.count > 1 },
+    ...{ logger, auth, cors, policy, asksUsage, clock, env, stateDir },
     rescues: rescue === "on",
     transport: routerDial({ servers: config.servers, token: config.token, tls: identity, env, clock }),
-    lastKnown: { path: join(stateDir, "last-known.json"), writes: options.writesLastKnown ?? true },
+    lastKnown: { path: join(stateDir, "last-known.json"), writes: part.index === 0 },
     limits: {
-      queueLength: queue.length,
+      queueLength: Math.ceil(queue.length / part.count),
       queueWait: queue.wait,
       coldWait: queue.cold_wait,
       headroom: queue.headroom,
+      part,
       stop: config.drain,
     },
     ...(shown === undefined ? {} : { tls: shown.current }),

@@ -1,18 +1,21 @@
 import type { RouterConfig } from "../config/router.ts";
 import { writeListen } from "../config/listen.ts";
-import { messageOf } from "../core/errors.ts";
+import { LlmgwError, messageOf } from "../core/errors.ts";
 import { millis } from "../core/ids.ts";
 import { listen } from "../platform/listen.ts";
-import type { Logger } from "../platform/logger.ts";
+import { systemClock } from "../platform/clock.ts";
+import type { LogFormat, Logger, LogLevel } from "../platform/logger.ts";
 import { makePrivateFolder } from "../platform/subfolders.ts";
-import { LlmgwError } from "../core/errors.ts";
-import { lookAtProof, type RunningRouterAlone, startRouterAlone } from "./router-alone.ts";
+import { lookAtProof, startRouterAlone } from "./router-alone.ts";
+import { RouterWorkers } from "./router-workers.ts";
 import { serverPages } from "./server-pages.ts";
 
 export interface RouterRoleOptions {
   readonly config: RouterConfig;
   readonly stateDir: string;
   readonly logger: Logger;
+  /** How `logger` was made, for other processes of the same router. */
+  readonly log: { readonly level: LogLevel; readonly format: LogFormat };
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -32,7 +35,7 @@ export async function startRouterRole(options: RouterRoleOptions): Promise<Runni
   await makePrivateFolder(stateDir).catch((error: unknown) => {
     throw new LlmgwError("FAILED", `state_dir: ${stateDir} cannot be made: ${messageOf(error)}`, { cause: error });
   });
-  const router = await startRouterAlone(options);
+  const router = config.workers === 1 ? await startRouterAlone(options) : await startWorkers(options);
   const metrics = await offerMetrics(options, router);
   logger.info({ url: router.url }, "router started");
   return {
@@ -47,14 +50,36 @@ export async function startRouterRole(options: RouterRoleOptions): Promise<Runni
   };
 }
 
+/** The same router in several processes. */
+async function startWorkers({
+  config,
+  stateDir,
+  logger,
+  log,
+}: RouterRoleOptions): Promise<Numbers & RunningRouterRole> {
+  const { workers, url } = await RouterWorkers.start({ config, stateDir, logger, log, clock: systemClock });
+  return {
+    url,
+    metrics: () => workers.metrics(),
+    notReady: () => workers.notReady(),
+    reload: () => {
+      workers.reload();
+    },
+    stop: () => workers.stop(),
+  };
+}
+
+/** What is shown of it on `metrics_listen`. */
+interface Numbers {
+  metrics(): Promise<string>;
+  notReady(): string | undefined | Promise<string | undefined>;
+}
+
 /** Scrapes are short. */
 const CLOSE_DEADLINE = millis(1_000);
 
 /** A router whose numbers cannot be read still serves: that they cannot is said, and no more. */
-async function offerMetrics(
-  { config, logger }: RouterRoleOptions,
-  router: Pick<RunningRouterAlone, "metrics" | "notReady">,
-): Promise<() => Promise<void>> {
+async function offerMetrics({ config, logger }: RouterRoleOptions, router: Numbers): Promise<() => Promise<void>> {
   const address = config.metrics_listen;
   if (address === undefined) return () => Promise.resolve();
   const handler = serverPages({ metrics: () => router.metrics(), notReady: () => router.notReady() });

@@ -5,7 +5,7 @@ import type { Logger } from "../platform/logger.ts";
 import type { RouterAuth } from "../router/keys/gate.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "../router/limits.ts";
 import type { RoutingPolicyName } from "../routing/policies.ts";
-import { RouterServer } from "../router/server.ts";
+import { type RouterAddress, RouterServer } from "../router/server.ts";
 import { onlyControlPlane, type ControlPlanes } from "../router/control-line.ts";
 import { LastKnown, type LastKnownOptions } from "../router/state/last-known.ts";
 import { TableClient } from "../router/table.ts";
@@ -17,7 +17,7 @@ import type { Tracing } from "./tracing.ts";
 import { tracingSettings } from "./tracing-settings.ts";
 
 export interface RouterOptions {
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: RouterAddress;
   /** Where RouterService is: control planes elsewhere, or the one in the same process. */
   readonly transport: Transport | ControlPlanes;
   readonly logger: Logger;
@@ -49,6 +49,8 @@ export interface RunningRouter {
   notReady(): string | undefined;
   /** Prometheus' exposition text, for a process that shows it elsewhere too. */
   metrics(): Promise<string>;
+  /** The same as values, to be summed with those of other processes. */
+  metricsJson(): Promise<readonly object[]>;
   /** Shows another certificate, in PEM, to connections that are made from now on. Nothing, when the router speaks no TLS. */
   renewTls(tls: { readonly cert: string; readonly key: string }): void;
   /** Resolves when no connection is left. Requests in flight get `limits.stop` to end. */
@@ -72,7 +74,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     away: () => lastKnown?.away(),
   });
   if (lastKnown !== undefined) recall(lastKnown, server, logger);
-  const port = await server.listen(listen.host, listen.port).catch(async (error: unknown) => {
+  const port = await server.listen(listen).catch(async (error: unknown) => {
     await books.close();
     throw error;
   });
@@ -119,6 +121,7 @@ function urlOf({ listen: { host }, tls }: RouterOptions, port: number): string {
 const running = (server: RouterServer, rest: Pick<RunningRouter, "url" | "port" | "stop">): RunningRouter => ({
   ...rest,
   metrics: () => server.metrics.text(),
+  metricsJson: () => server.metrics.json(),
   notReady: () => server.notReady(),
   renewTls: (tls) => {
     server.renewTls(tls);

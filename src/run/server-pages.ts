@@ -11,7 +11,7 @@ export interface ServerPages {
   /** Prometheus' exposition text. */
   readonly metrics: () => Promise<string>;
   /** Undefined: it can do its work; else why not. */
-  readonly notReady: () => string | undefined;
+  readonly notReady: () => string | undefined | Promise<string | undefined>;
 }
 
 /** What the control plane's port answers besides calls: health, readiness, numbers. */
@@ -19,8 +19,8 @@ export function serverPages({ metrics, notReady }: ServerPages): WebHandler {
   const plain = (status: number, text: string): Page => ({ status, type: "text/plain; charset=utf-8", text });
   const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
     "/healthz": () => plain(200, "ok\n"),
-    "/readyz": () => {
-      const why = notReady();
+    "/readyz": async () => {
+      const why = await notReady();
       return why === undefined ? plain(200, "ready\n") : plain(503, `${why}\n`);
     },
     "/metrics": async () => ({ ...plain(200, await metrics()), type: "text/plain; version=0.0.4; charset=utf-8" }),

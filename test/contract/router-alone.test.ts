@@ -4,14 +4,12 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { beforeEach, describe, expect, test } from "vitest";
 import { parseRouterConfig } from "../../src/config/router.ts";
-import type { ObservedReplicaState } from "../../src/core/observed.ts";
 import { type RunningRouterAlone, startRouterAlone } from "../../src/run/router-alone.ts";
 import { freePort } from "../e2e/cluster.ts";
 import { until } from "../e2e/wait.ts";
 import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD } from "../fakes/raw-upstream.ts";
-import type { ScriptedAgent } from "../fakes/scripted-agent.ts";
-import { agent, SMOL, site, soon, states, stops } from "./callers.ts";
-import { overSockets, type Site } from "./site.ts";
+import { served } from "../fakes/served-site.ts";
+import { soon, states, stops } from "./callers.ts";
 
 const ANSWER = json('{"choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1,"total_tokens":3}}');
 
@@ -70,40 +68,9 @@ async function alone({ servers, token, stateDir = "state" }: Told): Promise<Alon
 const isReady = (router: Alone): Promise<boolean> =>
   until("the router to be ready", async () => (await router.ready()).status === 200, { seen: router.log });
 
-/** A control plane with one ready replica of smol at the engine, a client's key and a router's token. */
-async function served(engine: RawUpstream): Promise<{
-  readonly on: Site;
-  readonly url: string;
-  readonly key: string;
-  readonly token: string;
-  readonly node: ScriptedAgent;
-  readonly id: string;
-}> {
-  stops.push(() => engine.stop());
-  const on = await site(overSockets, { dataDir: join(folder, "server") });
-  const { secret: key } = await on.admin.createKey({ name: "app" });
-  const { secret: token } = await on.admin.createToken({
-    ttlSeconds: 600,
-    grant: { case: "user", value: { name: "edge", role: "router" } },
-  });
-  await on.admin.apply({ manifest: SMOL });
-  const node = agent(on, { node: "n1" });
-  await expect.poll(() => node.desired?.replicas.length, soon).toBe(1);
-  const ready: ObservedReplicaState = {
-    kind: "ready",
-    endpoint: { host: "127.0.0.1", port: engine.port },
-    slots: 4,
-    context: 4096,
-    engine: "llama.cpp b1",
-  };
-  node.observe(() => ready);
-  await expect.poll(() => states(on), soon).toEqual(["ready"]);
-  return { on, url: on.url ?? "", key, token, node, id: node.desired?.replicas[0]?.id ?? "" };
-}
-
 describe("the way to the control planes", () => {
   test("the next one is tried when one does not answer", async () => {
-    const { url, key, token } = await served(await RawUpstream.answering(ANSWER));
+    const { url, key, token } = await served(folder, await RawUpstream.answering(ANSWER));
     const router = await alone({ servers: [`http://127.0.0.1:${String(await freePort())}`, url], token });
     await isReady(router);
     expect((await router.ask(key)).status).toBe(200);
@@ -116,7 +83,7 @@ describe("the way to the control planes", () => {
     { token: "llmgw-user-00000000000000000000000", says: /the token is wrong/ },
     { token: "something", says: /the admin token is wrong/ },
   ])("one that refuses is told of once, with its reason: $says", async ({ token, says }) => {
-    const { url } = await served(await RawUpstream.answering(ANSWER));
+    const { url } = await served(folder, await RawUpstream.answering(ANSWER));
     const router = await alone({ servers: [url], token });
     await until("a second try", () => /no session with/.test(router.log()));
     expect(router.log()).toMatch(says);
@@ -129,7 +96,7 @@ describe("the way to the control planes", () => {
   });
 
   test("a key that is revoked opens nothing a second later", async () => {
-    const { on, url, key, token } = await served(await RawUpstream.answering(ANSWER));
+    const { on, url, key, token } = await served(folder, await RawUpstream.answering(ANSWER));
     const router = await alone({ servers: [url], token });
     await isReady(router);
     expect((await router.ask(key)).status).toBe(200);
@@ -140,7 +107,7 @@ describe("the way to the control planes", () => {
 
 describe("with every control plane away", () => {
   test("a router goes on, and one that is started then serves from what was known", async () => {
-    const { on, url, key, token } = await served(await RawUpstream.answering(ANSWER));
+    const { on, url, key, token } = await served(folder, await RawUpstream.answering(ANSWER));
     const first = await alone({ servers: [url], token });
     await isReady(first);
     await on.stop();
@@ -159,7 +126,7 @@ describe("with every control plane away", () => {
   });
 
   test("what is on disk is for the owner alone", async () => {
-    const { url, token, id } = await served(await RawUpstream.answering(ANSWER));
+    const { url, token, id } = await served(folder, await RawUpstream.answering(ANSWER));
     const router = await alone({ servers: [url], token });
     await isReady(router);
     const file = join(folder, "state", "last-known.json");
@@ -174,7 +141,7 @@ describe("with every control plane away", () => {
     { what: "another form", text: '{"form":99}' },
     { what: "something else", text: '{"form":1,"heard_at_ms":1,"table":{"models":7}}' },
   ])("a file with $what in it is moved aside, and the router waits", async ({ text }) => {
-    const { url, token, key } = await served(await RawUpstream.answering(ANSWER));
+    const { url, token, key } = await served(folder, await RawUpstream.answering(ANSWER));
     const router = await alone({ servers: [url], token });
     await isReady(router);
     await router.stop();
@@ -198,7 +165,7 @@ describe("two routers over the network", () => {
       await connection.write(chunk("data: [DONE]\n\n"));
       await connection.write(LAST_CHUNK);
     });
-    const { on, url, key, token, node, id } = await served(engine);
+    const { on, url, key, token, node, id } = await served(folder, engine);
     const routers = [
       await alone({ servers: [url], token, stateDir: "a" }),
       await alone({ servers: [url], token, stateDir: "b" }),
@@ -229,7 +196,7 @@ describe("two routers over the network", () => {
       await connection.write(chunk("data: [DONE]\n\n"));
       await connection.write(LAST_CHUNK);
     });
-    const { url, key, token } = await served(engine);
+    const { url, key, token } = await served(folder, engine);
     const router = await alone({ servers: [url], token });
     await isReady(router);
     const streaming = await router.ask(key, '{"model":"smol","messages":[],"stream":true}');

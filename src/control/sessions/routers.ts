@@ -130,6 +130,18 @@ export class Routers {
     // Known to be gone: nothing waits there any more.
     for (const gone of ended) if (gone !== id) this.#entries.delete(gone);
     if (id === "") throw new ConnectError("hello without a router id", Code.InvalidArgument);
+    const { entry, before } = this.#replace(id, outbox);
+    if (before?.outbox !== undefined) this.#lineClosed(before.line);
+    for (const part of this.#parts) part.opened(entry.line, hello);
+    // First the keys: a router that has routes is asked at once.
+    outbox.replace("keys", keysMessage(this.#keys));
+    outbox.replace("table", tableMessage(this.#table));
+    this.#wake();
+    return entry;
+  }
+
+  /** What the router was last said to have in flight stays until it says something else. */
+  #replace(id: string, outbox: Outbox<RouterSessionResponse>) {
     const before = this.#entries.get(id);
     before?.outbox?.end(new ConnectError("the same router has opened a newer connection", Code.Aborted));
     const entry: Entry = {
@@ -142,13 +154,7 @@ export class Routers {
       lastHeard: this.#clock.monotonic(),
     };
     this.#entries.set(id, entry);
-    if (before?.outbox !== undefined) this.#lineClosed(before.line);
-    for (const part of this.#parts) part.opened(entry.line, hello);
-    // First the keys: a router that has routes is asked at once.
-    outbox.replace("keys", keysMessage(this.#keys));
-    outbox.replace("table", tableMessage(this.#table));
-    this.#wake();
-    return entry;
+    return { entry, before };
   }
 
   #report(entry: Entry, { tableRevision, inFlight, waiting }: WireRouterReport): void {

@@ -1,0 +1,155 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { soon, stops } from "../contract/callers.ts";
+import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD } from "../fakes/raw-upstream.ts";
+import { served } from "../fakes/served-site.ts";
+import { freePort } from "./cluster.ts";
+import { llmgw, type Running } from "./process.ts";
+import { until } from "./wait.ts";
+
+const ANSWER = json('{"choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1,"total_tokens":3}}');
+
+let folder = "";
+beforeEach(async () => {
+  const made = await mkdtemp(join(tmpdir(), "llmgw-workers-"));
+  folder = made;
+  stops.push(() => rm(made, { recursive: true }));
+});
+
+interface Several {
+  readonly running: Running;
+  readonly ask: (body?: string) => Promise<Response>;
+  readonly metric: (sample: string) => Promise<number>;
+  readonly isClosed: () => Promise<boolean>;
+  readonly workers: () => Promise<readonly number[]>;
+}
+
+/** `llmgw router` with so many workers. */
+async function several(
+  workers: number,
+  told: { readonly url: string; readonly token: string; readonly key: string },
+): Promise<Several> {
+  const [port, metricsPort] = [String(await freePort()), String(await freePort())];
+  const config = { servers: [told.url], token: told.token, listen: `127.0.0.1:${port}`, auth: "keys", workers };
+  const file = join(folder, "router.yaml");
+  await writeFile(file, JSON.stringify({ ...config, metrics_listen: `127.0.0.1:${metricsPort}`, drain: "10s" }));
+  const running = llmgw(["router", "-c", file, "--data-dir", folder]);
+  stops.push(() => running.end());
+  const pages = `http://127.0.0.1:${metricsPort}`;
+  await until(
+    "every worker to be connected",
+    () => running.output().match(/connected to the control plane/g)?.length === workers,
+    {
+      seen: () => running.output(),
+    },
+  );
+  expect((await fetch(`${pages}/readyz`)).status).toBe(200);
+  return {
+    running,
+    ask: (body = '{"model":"smol","messages":[]}') =>
+      fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+        method: "POST",
+        // A connection of its own, so that requests go to all workers.
+        headers: { "content-type": "application/json", authorization: `Bearer ${told.key}`, connection: "close" },
+        body,
+      }),
+    isClosed: () =>
+      fetch(`http://127.0.0.1:${port}/healthz`, { headers: { connection: "close" } }).then(
+        () => false,
+        () => true,
+      ),
+    metric: async (sample) => {
+      const text = await (await fetch(`${pages}/metrics`)).text();
+      const line = text.split("\n").find((candidate) => candidate.startsWith(`${sample} `));
+      return Number(line?.slice(sample.length) ?? 0);
+    },
+    workers: () => childrenOf(running.pid),
+  };
+}
+
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const pids = (await readdir("/proc")).map(Number).filter((one) => one > 0);
+  const stats = await Promise.all(pids.map((one) => readFile(`/proc/${String(one)}/stat`, "utf8").catch(() => "")));
+  return pids.filter((_, at) => Number(stats[at]?.slice(stats[at].lastIndexOf(")")).split(" ")[2]) === pid);
+}
+
+describe("a router with workers", () => {
+  test("B128 a limit holds over all of them, and all of it is used", async () => {
+    let waiting: (() => void)[] = [];
+    let most = 0;
+    const engine = await RawUpstream.onRequest(async (connection) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        most = Math.max(most, waiting.length);
+      });
+      await connection.write(ANSWER);
+    });
+    const router = await several(4, await served(folder, engine, { concurrency: 5 }));
+    const all = Promise.all(Array.from({ length: 20 }, async () => (await router.ask()).status));
+    await until("as many as are allowed", () => waiting.length === 5);
+    const statuses = await until("the end of all", async () => {
+      for (const finish of waiting) finish();
+      waiting = [];
+      return Promise.race([all, Promise.resolve(undefined)]);
+    });
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(5);
+    expect(statuses.every((status) => status === 200 || status === 429)).toBe(true);
+    expect(most).toBe(5);
+  });
+
+  test("numbers are those of all, and a worker that dies is replaced without losing what was counted", async () => {
+    const { on, ...told } = await served(folder, await RawUpstream.answering(ANSWER));
+    const router = await several(2, told);
+    const counted = 'llmgw_router_requests_total{model="smol",code="200"}';
+    for (let n = 0; n < 8; n++) expect((await router.ask()).status).toBe(200);
+    await until("the count", async () => (await router.metric(counted)) === 8);
+    await until("the usage", async () => (await on.admin.getUsage({})).rows[0]?.requests === 8);
+
+    const [victim = 0] = await router.workers();
+    process.kill(victim, "SIGKILL");
+    await until("another in its place", async () => {
+      const now = await router.workers();
+      return now.length === 2 && !now.includes(victim);
+    });
+    await until("its connection", () => router.running.output().match(/connected to the control plane/g)?.length === 3);
+    for (let n = 0; n < 4; n++) expect((await router.ask()).status).toBe(200);
+    await until("the whole count", async () => (await router.metric(counted)) === 12);
+    expect(await router.metric('llmgw_router_in_flight{model="smol"}')).toBe(0);
+    await until("the usage of all", async () => (await on.admin.getUsage({})).rows[0]?.requests === 12);
+  });
+
+  test("SIGTERM ends streams first, and then every process with 0", async () => {
+    let finish: (() => void) | undefined;
+    const engine = await RawUpstream.onRequest(async (connection) => {
+      await connection.write(STREAM_HEAD);
+      await connection.write(chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
+      await new Promise<void>((resolve) => (finish = resolve));
+      await connection.write(chunk("data: [DONE]\n\n"));
+      await connection.write(LAST_CHUNK);
+    });
+    const { on, ...told } = await served(folder, engine);
+    const router = await several(2, told);
+    const streaming = await router.ask('{"model":"smol","messages":[],"stream":true}');
+    await expect.poll(async () => (await on.admin.getStatus({})).requestsInFlight, soon).toBe(1);
+    const workers = await router.workers();
+    const ended = router.running.end();
+    await until("no more connections", () => router.isClosed());
+    finish?.();
+    expect(await streaming.text()).toContain("[DONE]");
+    expect(await ended).toBe(0);
+    for (const pid of workers) expect(() => process.kill(pid, 0)).toThrow();
+  });
+
+  test("a port that is taken is told in words, with exit code 1", async () => {
+    const taken = await RawUpstream.answering(ANSWER);
+    stops.push(() => taken.stop());
+    const file = join(folder, "router.yaml");
+    const listen = `127.0.0.1:${String(taken.port)}`;
+    await writeFile(file, JSON.stringify({ servers: ["http://127.0.0.1:1"], listen, workers: 2, metrics_listen: "" }));
+    const running = llmgw(["router", "-c", file, "--data-dir", folder]);
+    expect(await running.exited).toBe(1);
+    expect(running.output()).toContain(`listen: cannot listen on ${listen}: another program has this port`);
+  });
+});
