@@ -75,6 +75,14 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
   return pids.filter((_, at) => Number(stats[at]?.slice(stats[at].lastIndexOf(")")).split(" ")[2]) === pid);
 }
 
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 describe("a router with workers", () => {
   test("B128 a limit holds over all of them, and all of it is used", async () => {
     let waiting: (() => void)[] = [];
@@ -139,7 +147,16 @@ describe("a router with workers", () => {
     finish?.();
     expect(await streaming.text()).toContain("[DONE]");
     expect(await ended).toBe(0);
-    for (const pid of workers) expect(() => process.kill(pid, 0)).toThrow();
+    expect(workers.filter(isThere)).toEqual([]);
+  });
+
+  test("kill -9 of the first process leaves nobody behind on the port", async () => {
+    const { on: _, ...told } = await served(folder, await RawUpstream.answering(ANSWER));
+    const router = await several(2, told);
+    const workers = await router.workers();
+    await router.running.end("SIGKILL");
+    await until("the end of the workers", () => workers.every((pid) => !isThere(pid)));
+    expect(await router.isClosed()).toBe(true);
   });
 
   test("a port that is taken is told in words, with exit code 1", async () => {
