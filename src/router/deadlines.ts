@@ -5,7 +5,7 @@ import type { Refusal } from "./error-body.ts";
 import type { RouterLimits } from "./limits.ts";
 
 /** What time does to an attempt. */
-export type Due =
+type Due =
   | { readonly kind: "answer"; readonly failure: EngineFailure }
   /** The client has taken nothing for as long as an engine may be silent. */
   | { readonly kind: "client" }

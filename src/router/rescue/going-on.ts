@@ -6,7 +6,7 @@ import { jsonBody } from "../translate/ask.ts";
 import { isEmpty, type Said } from "./said.ts";
 
 /** How another engine is asked to go on, and what it may say once more that the client has. */
-export interface GoingOn {
+interface GoingOn {
   readonly body: Body;
   /** White space at the end of what was said. Templates cut it off, and so it is left out and will be said again. */
   readonly again: string;

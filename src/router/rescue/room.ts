@@ -1,7 +1,7 @@
 import { type Bytes, bytes } from "../../core/ids.ts";
 
 /** What a process keeps for rescues altogether: some ten thousand streams over short prompts, or sixty over the longest. */
-export const RESCUE_ROOM: Bytes = bytes(256 * 1024 * 1024);
+const RESCUE_ROOM: Bytes = bytes(256 * 1024 * 1024);
 
 /** How much may still be kept for rescues. A stream for which there is no room goes on as if there were none. */
 export class RescueRoom {

@@ -14,7 +14,7 @@ export interface HalfWay {
 }
 
 /** Who goes on, and how. */
-export interface Successor {
+interface Successor {
   readonly to: Replica;
   readonly handover: Handover;
 }
