@@ -190,10 +190,15 @@ export class Cluster {
     await this.agent?.end();
     for (const other of this.#others) await other.end();
     await this.server?.end();
-    for (const pid of await processesOf(this.dir)) killIfThere(pid);
+    await killProcessesOf(this.dir);
     // An engine that is being killed may write its last line while its folder goes.
     await rm(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
+}
+
+/** Engines and their keepers that were started for the folder. */
+export async function killProcessesOf(dir: string): Promise<void> {
+  for (const pid of await processesOf(dir)) killIfThere(pid);
 }
 
 /** Engines outlive their agent on purpose. A pid alone is no proof: only a process whose environment names the folder counts. */

@@ -10,6 +10,12 @@ import { until } from "./wait.ts";
 
 const DAY = 86_400_000;
 
+interface TlsSiteOptions {
+  /** What server.yaml says under `router`; none by default. */
+  readonly router?: string;
+  readonly logLevel?: string;
+}
+
 interface NodeView {
   readonly id: string;
   readonly state: string;
@@ -22,19 +28,22 @@ export class TlsSite {
   readonly port: number;
   #server: Running | undefined;
   readonly #agents = new Map<string, Running>();
+  readonly #router: string;
 
-  private constructor(dir: string, port: number) {
+  private constructor(dir: string, port: number, router: string) {
     this.dir = dir;
     this.certs = join(dir, "certs");
     this.port = port;
+    this.#router = router;
   }
 
-  static async start(): Promise<TlsSite> {
-    const site = new TlsSite(await mkdtemp(join(tmpdir(), "llmgw-tls-e2e-")), await freePort());
+  static async start({ router = '{ listen: "" }', logLevel = "info" }: TlsSiteOptions = {}): Promise<TlsSite> {
+    const site = new TlsSite(await mkdtemp(join(tmpdir(), "llmgw-tls-e2e-")), await freePort(), router);
     await site.cert("init");
     await site.cert("issue-server", "127.0.0.1", "cp.example");
     await writeFile(join(site.dir, "server.yaml"), site.serverYaml());
-    site.#server = llmgw(["server", "-c", join(site.dir, "server.yaml"), "--data-dir", join(site.dir, "server")]);
+    const files = ["-c", join(site.dir, "server.yaml"), "--data-dir", join(site.dir, "server")];
+    site.#server = llmgw(["server", ...files, "--log-level", logLevel]);
     await site.serverSays(/control plane started/);
     return site;
   }
@@ -42,7 +51,7 @@ export class TlsSite {
   serverYaml(): string {
     const [ca, cert, key] = ["ca.pem", "127.0.0.1.pem", "127.0.0.1-key.pem"].map((file) => join(this.certs, file));
     const tls = `tls: { ca: "${ca ?? ""}", cert: "${cert ?? ""}", key: "${key ?? ""}" }`;
-    return `listen: "127.0.0.1:${String(this.port)}"\n${tls}\nrouter: { listen: "" }\n`;
+    return `listen: "127.0.0.1:${String(this.port)}"\n${tls}\nrouter: ${this.#router}\n`;
   }
 
   /** `llmgw ctl cert …`; fails unless it ends well. */
@@ -112,6 +121,14 @@ export class TlsSite {
     await until(`the server to say ${String(what)}`, () => what.test(this.#server?.output() ?? ""), {
       seen: () => this.#server?.output().slice(-4000) ?? "",
     });
+  }
+
+  get serverOutput(): string {
+    return this.#server?.output() ?? "";
+  }
+
+  get serverPid(): number {
+    return this.#server?.pid ?? 0;
   }
 
   hangup(): void {
