@@ -151,8 +151,7 @@ describe("a router with workers", () => {
   });
 
   test("kill -9 of the first process leaves nobody behind on the port", async () => {
-    const { on: _, ...told } = await served(folder, await RawUpstream.answering(ANSWER));
-    const router = await several(2, told);
+    const router = await several(2, await served(folder, await RawUpstream.answering(ANSWER)));
     const workers = await router.workers();
     await router.running.end("SIGKILL");
     await until("the end of the workers", () => workers.every((pid) => !isThere(pid)));
