@@ -1,4 +1,5 @@
 import type { Bytes } from "./ids.ts";
+import type { EngineName } from "./profile.ts";
 
 /** What one replica takes on one node, part by part. The total is the sum of the parts. */
 export interface MemoryEstimate {
@@ -32,6 +33,8 @@ export interface ModelNeeds {
   readonly onGpus: readonly [MemoryEstimate, ...MemoryEstimate[]];
   /** Of one token in the cache, at most; 0: not known. */
   readonly kvPerToken: Bytes;
+  /** Those that load the model's format. Left out: it is not known. */
+  readonly engines?: readonly EngineName[];
   /** What would run it does not compute on the CPU. */
   readonly gpuOnly?: true;
 }

@@ -3,7 +3,7 @@ import type { ModelNeeds } from "../core/memory-estimate.ts";
 import type { LookedModel } from "../core/model-facts.ts";
 import type { ClusterNode } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
-import { likelyEngine } from "./list.ts";
+import { ENGINES, likelyEngine } from "./list.ts";
 import { type KnownModel, modelNeeds } from "./weights/needs.ts";
 import { whyNotSplit } from "./weights/split.ts";
 
@@ -35,8 +35,14 @@ export function needsAt(profile: Profile, known: KnownModel): (context: number |
   return (context) => {
     const { args, env } = profile;
     const asked = context === undefined ? { args, env } : { args, env, context };
-    return modelNeeds(profile, known, engine.memoryRules(asked));
+    return { ...modelNeeds(profile, known, engine.memoryRules(asked)), ...loadedBy(known) };
   };
+}
+
+/** Undefined facts say nothing about who could load it. */
+function loadedBy({ facts }: KnownModel): Pick<ModelNeeds, "engines"> {
+  if (facts === undefined) return {};
+  return { engines: ENGINES.filter(({ formats }) => formats.includes(facts.format)).map(({ name }) => name) };
 }
 
 /** Why no engine could ever run the profile's model as it is split; undefined: one can, or nobody knows. */

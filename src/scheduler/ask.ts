@@ -61,7 +61,8 @@ export type NeedsAt = (context: number | undefined) => ModelNeeds;
 export function askOf(profile: Profile, needsAt: NeedsAt, offer: EngineOffer): Ask {
   const needs = needsAt(profile.context);
   const { gpus, gpuMemory, memory, nodes } = profile.resources;
-  const possible = nodes > 1 ? offer.spanning : ENGINE_NAMES;
+  const loading = needs.engines ?? ENGINE_NAMES;
+  const possible = nodes > 1 ? loading.filter((name) => offer.spanning.includes(name)) : loading;
   return {
     profile: profile.name,
     gpus: { choices: choicesOf(profile, needs), required: gpus !== undefined || needs.gpuOnly === true },
