@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { snapshot, storedNode } from "../../test/fakes/snapshots.ts";
-import { facts, GiB, profile } from "../../test/fakes/values.ts";
+import { snapshot, stored, storedNode } from "../../test/fakes/snapshots.ts";
+import { facts, GiB, gpu, profile } from "../../test/fakes/values.ts";
 import { bytes, millis } from "../core/ids.ts";
 import type { LookedModel } from "../core/model-facts.ts";
+import type { Profile } from "../core/profile.ts";
+import type { Snapshot } from "../store/store.ts";
 import { applyInformed } from "./informed-apply.ts";
 import { needsOf, unknownTo } from "./model-needs.ts";
 
@@ -29,7 +31,10 @@ describe("what the model's own header rules out is refused as a whole, with ever
     });
     const weights = [{ source, path: "/w", bytes: bytes(1), facts: facts({ format: "safetensors", heads: 64 }) }];
     const held = snapshot({ nodes: [storedNode("a", {}, { weights })] });
-    expect(applyInformed(held, { profiles: [m], looked: [], now })).toEqual({ ok: false, error: [uneven] });
+    expect(applyInformed(held, { profiles: [m], looked: [], now })).toEqual({
+      ok: false,
+      error: [uneven],
+    });
   });
 
   test.each([
@@ -41,9 +46,61 @@ describe("what the model's own header rules out is refused as a whole, with ever
   });
 });
 
+describe("a profile that no node could ever hold", () => {
+  const small = storedNode("a", {}, { memoryTotal: bytes(16 * GiB), memoryAvailable: bytes(GiB) });
+  const two = storedNode("b", { liveness: "lost" }, { gpus: [gpu("1", { problem: "fell off the bus" }), gpu("2")] });
+  const four = profile("four", { resources: { nodes: 1, gpus: 4 } });
+  const large = profile("large", { resources: { nodes: 1, memory: bytes(72 * GiB) } });
+  const apply = (nodes: Snapshot["nodes"], profiles: readonly Profile[], more: Partial<Snapshot> = {}) => {
+    const applied = applyInformed(snapshot({ nodes, ...more }), { profiles, looked: [], now });
+    return applied.ok ? "applied" : applied.error;
+  };
+
+  test("is refused with the others, each with the nearest node first and the smallest change", () => {
+    expect(apply([small, two], [profile("fine"), four, large])).toEqual([
+      "four: no node could hold it, even empty: b needs 4 GPUs to itself, has 2 of 2; a needs 4 GPUs to itself, has none. " +
+        "The smallest change: on b, add 2 GPUs",
+      "large: no node could hold it, even empty: " +
+        "b insufficient memory: needs 72 GiB, can give 64 GiB of 64 GiB (0 B in use, 0 B booked); " +
+        "a insufficient memory: needs 72 GiB, can give 16 GiB of 16 GiB (0 B in use, 0 B booked). " +
+        "The smallest change: on b, add 8.0 GiB of memory, or set resources.memory to 64 GiB or less",
+    ]);
+  });
+
+  test("is refused for each rank's sake where it spans nodes, and of many nodes the nearest are told", () => {
+    const spread = profile("spread", { engine: "vllm", resources: { nodes: 2, gpus: 4 } });
+    const nodes = ["a", "b", "c", "d", "e"].map((id) => storedNode(id));
+    const [why] = apply(nodes, [spread]);
+    expect(why).toContain("c needs 4 GPUs to itself, has none; and 2 more that lack as much or more.");
+    const fits = storedNode("b", {}, { gpus: ["1", "2", "3", "4"].map((uuid) => gpu(uuid)) });
+    expect(apply([small, fits], [spread])).toBe("applied");
+  });
+
+  test("is refused when it is to have replicas for the first time", () => {
+    const none = stored({ ...four, replicas: { kind: "fixed", count: 0 } });
+    expect(apply([small], [four], { profiles: [none] })).toHaveLength(1);
+  });
+
+  test.each<{ name: string; nodes: Snapshot["nodes"]; of: Profile; more?: Partial<Snapshot> }>([
+    { name: "no node has joined", nodes: [], of: four },
+    { name: "its GPUs are taken or unwell", nodes: [two], of: profile("m", { resources: { nodes: 1, gpus: 2 } }) },
+    { name: "a node cannot see its GPUs", nodes: [storedNode("b", {}, { problems: ["no driver"] })], of: four },
+    { name: "it wants no replica", nodes: [small], of: { ...four, replicas: { kind: "fixed", count: 0 } } },
+    { name: "it stays as it was", nodes: [small], of: four, more: { profiles: [stored(four)] } },
+    { name: "a label is missing", nodes: [small], of: profile("m", { nodeSelector: { rack: "r1" } }) },
+  ])("is not refused: $name", ({ nodes, of, more }) => {
+    expect(apply(nodes, [of], more)).toBe("applied");
+  });
+});
+
 test("what a source said is kept for as long as a profile names it, and the estimate is made of it", () => {
   const small = profile("m", { context: 8192 });
-  const applied = applyInformed(snapshot(), { profiles: [small], looked: [looked({ facts: facts() })], now });
+  const applied = applyInformed(snapshot(), {
+    profiles: [small],
+    looked: [looked({ facts: facts() })],
+
+    now,
+  });
   if (!applied.ok) throw new Error(applied.error.join());
   const after = applied.value.snapshot;
   const needs = needsOf(after)(small)(8192);
