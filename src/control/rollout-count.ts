@@ -1,7 +1,7 @@
 import type { Revision } from "../core/revision.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
 
-export type RolloutOutcome = Exclude<Revision["outcome"], "underway">;
+type RolloutOutcome = Exclude<Revision["outcome"], "underway">;
 
 export const ROLLOUT_OUTCOMES: readonly RolloutOutcome[] = ["ready", "replaced", "failed"];
 
