@@ -1,5 +1,8 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findByEnvironment, hasEnded, lookAtProcess } from "../../src/platform/proc.ts";
 import { Cluster } from "./cluster.ts";
+import { finished } from "./process.ts";
 import { until } from "./wait.ts";
 
 /** Reads an event stream to its end; `onFirst` is called when the first token is there. */
@@ -103,5 +106,33 @@ describe("kill -9", () => {
     });
     expect(after.id).toBe(before.id);
     expect(after.restarts).toBe(1);
+  });
+
+  test("B29 a plain stop of the agent keeps the engine serving, and stop-engines leaves nothing of it", async () => {
+    const { id, pid = 0 } = await cluster.ready("tiny");
+    const mark = `${join(cluster.dir, "node", "agent")}#${id}`;
+    expect(await findByEnvironment("LLMGW_REPLICA", mark)).not.toEqual([]);
+    const stopEngines = () =>
+      finished([
+        "agent",
+        "stop-engines",
+        "-c",
+        join(cluster.dir, "agent.yaml"),
+        "--data-dir",
+        join(cluster.dir, "node"),
+      ]);
+    const refused = await stopEngines();
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("an agent already runs") as unknown });
+    expect(await cluster.agent?.end("SIGTERM")).toBe(0);
+    const answer = await fetch(`${cluster.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ ...longStream, max_tokens: 4, stream: false }),
+    });
+    expect(answer.status).toBe(200);
+    expect(await stopEngines()).toMatchObject({ code: 0 });
+    const left = await lookAtProcess(pid);
+    expect(left.kind === "gone" || (left.kind === "there" && hasEnded(left.stat))).toBe(true);
+    expect(await findByEnvironment("LLMGW_REPLICA", mark)).toEqual([]);
   });
 });
