@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { createLogger, LOG_LEVELS } from "./logger.ts";
+
+const SECRET = "planted-secret-0123456789";
+const KEY = "sk-llmgw-Planted0123456789Planted0123456789";
+
+async function logged(write: (logger: Awaited<ReturnType<typeof createLogger>>) => void): Promise<string> {
+  let text = "";
+  write(await createLogger("trace", "json", (part) => (text += part)));
+  return text;
+}
+
+describe("a secret that is planted in a log line is not written", () => {
+  test.each<{ readonly name: string; readonly fields: object; readonly words?: string }>([
+    { name: "under its name", fields: { apiKey: SECRET } },
+    { name: "one level down", fields: { config: { join_token: SECRET } } },
+    { name: "two levels down", fields: { a: { b: { password: SECRET } } } },
+    { name: "in headers", fields: { headers: { "x-api-key": SECRET, "proxy-authorization": SECRET, cookie: SECRET } } },
+    { name: "in a list", fields: { keys: [{ key: SECRET }] } },
+    {
+      name: "an address's password, in an error",
+      fields: { err: new Error(`http://bob:${SECRET}@proxy:3128 is gone`) },
+    },
+    { name: "an address's password, in words", fields: {}, words: `http://bob:${SECRET}@proxy:3128 does not answer` },
+    { name: "a header, in words", fields: {}, words: `it said: Authorization: Bearer ${SECRET}` },
+    { name: "a client's key, in words", fields: {}, words: `${KEY} is refused` },
+    { name: "a key under a name that tells nothing", fields: { said: [{ deep: { deeper: { deepest: KEY } } }] } },
+    { name: "half a private key", fields: { said: `-----BEGIN PRIVATE KEY-----\n${SECRET}` }, words: "x" },
+  ])("$name", async ({ fields, words = "" }) => {
+    for (const level of LOG_LEVELS) {
+      const line = await logged((logger) => {
+        logger[level](fields, words);
+      });
+      expect(line).not.toContain(SECRET);
+      expect(line).not.toContain(KEY);
+      expect(line).toContain("[hidden]");
+      expect(JSON.parse(line)).toMatchObject({ time: expect.any(String) as string });
+    }
+  });
+
+  test("and what is none stays as it is", async () => {
+    const line = await logged((logger) => {
+      logger.info({ request_id: "req-1", url: "http://a:1/x" }, "tokens: 5, key app");
+    });
+    expect(JSON.parse(line)).toMatchObject({ request_id: "req-1", url: "http://a:1/x", msg: "tokens: 5, key app" });
+  });
+});
+
+test("a person's form of a line hides the same", async () => {
+  let text = "";
+  const logger = await createLogger("info", "pretty", (part) => (text += part));
+  logger.info({ token: SECRET }, `http://bob:${SECRET}@proxy:3128`);
+  expect(text).toContain("[hidden]");
+  expect(text).not.toContain(SECRET);
+});
