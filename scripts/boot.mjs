@@ -3,7 +3,6 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { constants, enableCompileCache, flushCompileCache } from "node:module";
-import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -11,14 +10,15 @@ const argv = process.argv.slice(2);
 const FILL_WITHIN_MS = 60_000;
 const FLUSH_AFTER_MS = 10_000;
 
-/** --data-dir is the promise that nothing is written elsewhere. */
+/** --data-dir is the promise that nothing is written elsewhere. "": there is no place for it. */
 function cacheFolder() {
   const at = argv.findLastIndex((word) => word === "--data-dir" || word.startsWith("--data-dir="));
   const dataDir = argv[at] === "--data-dir" ? argv[at + 1] : argv[at]?.slice("--data-dir=".length);
   if (dataDir) return resolve(dataDir, "cache");
   if (process.getuid?.() === 0) return "/var/cache/llmgw";
-  const named = process.env.XDG_CACHE_HOME ?? "";
-  return join(isAbsolute(named) ? named : join(homedir(), ".cache"), "llmgw");
+  const { HOME: home = "", XDG_CACHE_HOME: named = "" } = process.env;
+  if (isAbsolute(named)) return join(named, "llmgw");
+  return isAbsolute(home) ? join(home, ".cache", "llmgw") : "";
 }
 
 /** What the cache was filled from: this Node, and sources of which none is newer. */
@@ -60,7 +60,7 @@ function fillForAgent(folder) {
 // A folder that is named by the environment is in use already.
 const folder = process.env.NODE_COMPILE_CACHE || cacheFolder();
 const { ENABLED, ALREADY_ENABLED } = constants.compileCacheStatus;
-if ([ENABLED, ALREADY_ENABLED].includes(enableCompileCache(folder).status)) {
+if (folder !== "" && [ENABLED, ALREADY_ENABLED].includes(enableCompileCache(folder).status)) {
   // For programs of ours that this one runs.
   process.env.NODE_COMPILE_CACHE = folder;
   if (argv[0] === "agent") fillForAgent(folder);
