@@ -61,6 +61,12 @@ describe("readTail", () => {
 });
 
 describe("readPiece", () => {
+  test("shows of a progress bar what a terminal would show in the end", async () => {
+    const path = join(root, "progress.log");
+    await writeFile(path, "Loading:   0%\rLoading:  50%\rLoading: 100%\r\nready\r\n\r\nlast\r");
+    expect(await readTail(path, 10)).toEqual(["Loading: 100%", "ready", "", "last"]);
+  });
+
   test("follows a file that grows, line by line", async () => {
     await writeFile(path, "one\ntw");
     expect(await readPiece(path, 0, false)).toEqual({ lines: ["one"], next: 4 });
@@ -80,6 +86,21 @@ describe("readPiece", () => {
     const piece = await readPiece(path, 0, false);
     expect(piece?.lines.map(({ length }) => length)).toEqual([65_536]);
     expect(piece?.next).toBe(65_536);
+  });
+
+  test.each(["é", "北", "😀"])("halves no %s where it cuts an endless line", async (character) => {
+    for (let before = 0; before < 4; before++) {
+      const text = "x".repeat(before) + character.repeat(40_000);
+      await writeFile(path, text);
+      let [seen, offset] = ["", 0];
+      for (;;) {
+        const piece = await readPiece(path, offset, true);
+        if (piece === undefined) break;
+        seen += piece.lines.join("\n");
+        offset = piece.next;
+      }
+      expect(seen === text).toBe(true);
+    }
   });
 
   test("begins again when the file was cut short", async () => {

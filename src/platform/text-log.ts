@@ -59,12 +59,30 @@ export async function readPiece(path: string, offset: number, final: boolean): P
     const { bytesRead } = await file.read(block, 0, block.length, start);
     const read = block.subarray(0, bytesRead);
     const whole = read.lastIndexOf(NEWLINE) + 1;
-    const used = whole > 0 ? whole : final || bytesRead === BLOCK ? bytesRead : 0;
+    const used = whole > 0 ? whole : bytesRead === BLOCK ? withoutPart(read) : final ? bytesRead : 0;
     if (used === 0) return undefined;
     const text = read.subarray(0, used).toString("utf8");
     const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
-    return { lines: lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line)), next: start + used };
+    return { lines: lines.map(asShown), next: start + used };
   });
+}
+
+/** Bytes before the last character's beginning, if that could go on behind them: half of a character is none. */
+function withoutPart(read: Buffer): number {
+  const from = read.length - 4;
+  for (let at = read.length - 1; at > from; at--) {
+    const byte = read[at] ?? 0;
+    if (byte < 0x80) return at + 1;
+    // 11xxxxxx begins a character, 10xxxxxx goes on with one.
+    if (byte >= 0xc0) return at;
+  }
+  return read.length;
+}
+
+/** A progress bar goes back to the start of its line for each step: what a terminal would show in the end is the last. */
+function asShown(line: string): string {
+  const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+  return text.slice(text.lastIndexOf("\r") + 1);
 }
 
 /** The last `lines` lines, not before `from`, and of those at most the last 256 KiB. */
