@@ -16,6 +16,8 @@ export class Caller {
   allowance: Allowance;
   /** Something of it has changed since its demand was told. */
   isActive = false;
+  /** What was told last is that no slot of its share here is free. */
+  isToldFull = false;
   /** Requests that were refused although other routers may have had room, since that was told. */
   refused: Refused = { ...NONE };
   /** Before this moment, by the monotonic clock, waiting for a share is in vain. */
@@ -35,6 +37,8 @@ export class Caller {
   regrant(grant: KeyGrant, allowance: Allowance): void {
     this.#grant = grant;
     this.#models = new Set(grant.models);
+    // With other limits it need not be in vain.
+    this.shortUntil = 0;
     this.reallow(allowance);
   }
 

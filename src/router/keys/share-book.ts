@@ -65,9 +65,14 @@ export class ShareBook implements SessionPart {
   #demand(caller: Caller, isShort: boolean): void {
     caller.isActive = true;
     this.#active.add(caller);
-    if (!isShort) return;
+    if (!isShort && !this.#isRelease(caller)) return;
     this.#isUrgent = true;
     this.#wakeInTime();
+  }
+
+  /** Others were told that all of its slots here are taken, and that is so no longer: somebody may wait for one. */
+  #isRelease(caller: Caller): boolean {
+    return caller.isToldFull && this.#book.division.routers > 1 && !isFull(caller);
   }
 
   #wakeInTime(): void {
@@ -96,6 +101,8 @@ export class ShareBook implements SessionPart {
     if (this.#leaving !== undefined) return this.#sayGoodbye(this.#leaving);
     if (this.#isFirst) return this.#say(this.#everything(), now);
     if (this.#isUrgent && since >= TELL_URGENTLY_EVERY) return this.#say(this.#news(), now);
+    // Whatever woke this came too early, be it by a fraction of a millisecond, and nothing else may come for a second.
+    if (this.#isUrgent) this.#wakeInTime();
     const isDue = this.#hasNews || (this.#active.size > 0 && since >= TELL_EVERY) || since >= TELL_LIFE_EVERY;
     return isDue ? this.#say(this.#news(), now) : undefined;
   }
@@ -121,7 +128,7 @@ export class ShareBook implements SessionPart {
   /** To a control plane that may have forgotten everything. */
   #everything(): readonly KeyDemand[] {
     const now = this.#clock.monotonic();
-    return [...this.#book.callers()].filter(hasSharedLimit).map((caller) => demandOf(caller, now));
+    return [...this.#book.callers()].filter(hasSharedLimit).map((caller) => tellDemand(caller, now));
   }
 
   #news(): readonly KeyDemand[] {
@@ -129,7 +136,7 @@ export class ShareBook implements SessionPart {
     const keys: KeyDemand[] = [];
     const still = new Set<Caller>();
     for (const caller of this.#active) {
-      const demand = demandOf(caller, now);
+      const demand = tellDemand(caller, now);
       keys.push(demand);
       caller.refused = { requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 0 };
       // What is used goes down by itself, and that is news too.
@@ -192,7 +199,16 @@ const SHARED: readonly SharedLimitName[] = ["requestsPerMinute", "tokensPerMinut
 
 const hasSharedLimit = ({ grant }: Caller): boolean => SHARED.some((name) => grant.limits[name] !== undefined);
 
+const isFull = ({ grant, allowance, use }: Caller): boolean =>
+  grant.limits.concurrency !== undefined && use.inFlight > 0 && use.inFlight >= (allowance.shares.concurrency ?? 0);
+
 const asPair = (share: KeyShare): readonly [string, SharedLimits] => [share.keyId, sharesFromWire(share)];
+
+/** Notes what others will know of it. */
+function tellDemand(caller: Caller, now: Millis): KeyDemand {
+  caller.isToldFull = isFull(caller);
+  return demandOf(caller, now);
+}
 
 function demandOf({ grant, allowance, use, refused }: Caller, now: Millis): KeyDemand {
   const { shares } = allowance;

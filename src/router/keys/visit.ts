@@ -134,7 +134,7 @@ export class KeyVisit implements Visit {
   }
 
   #demand(isShort: boolean): void {
-    if (!this.#caller.isActive || isShort) this.#book.onDemand?.(this.#caller, isShort);
+    if (!this.#caller.isActive || this.#caller.isToldFull || isShort) this.#book.onDemand?.(this.#caller, isShort);
   }
 
   #decide(now: Moment): LimitDecision {
