@@ -42,7 +42,7 @@ export const LAYERS = [
     folder: "store",
     pure: false,
     imports: ["core"],
-    packages: ["kysely", "node:sqlite", "pg"],
+    packages: ["kysely", "node:sqlite"],
     why: "what the control plane remembers",
   },
   {

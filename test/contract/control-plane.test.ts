@@ -148,7 +148,7 @@ describe.each(Object.entries(WAYS))("a control plane %s", (_, start) => {
     await first.ended;
     expect(ConnectError.from(first.failure).code).toBe(Code.Aborted);
     await expect.poll(() => again.received.length, soon).toBeGreaterThan(0);
-    expect(await nodeStates(on)).toEqual({ n1: "ready" });
+    await expect.poll(() => nodeStates(on), soon).toEqual({ n1: "ready" });
   });
 
   test.each([
