@@ -253,10 +253,7 @@ describe("what this version does not carry out", () => {
     const all = objects(
       "kind: Alias\nname: a\ntargets: [{profile: b}]\n---\nkind: Upstream\nname: u\nurl: http://x\nmodels: [m]\n",
     );
-    expect(all.map((object) => unsupported(object))).toEqual([
-      [],
-      [expect.stringContaining("kind Upstream")],
-    ]);
+    expect(all.map((object) => unsupported(object))).toEqual([[], [expect.stringContaining("kind Upstream")]]);
   });
 });
 

@@ -19,8 +19,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-const pem = (key: KeyObject): string =>
-  key.export({ type: "pkcs8", format: "pem" });
+const pem = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" });
 
 describe("a signing request", () => {
   test.each([

@@ -20,7 +20,7 @@ export interface Ending {
 }
 
 /** A try that is under way may still fail. */
-export type Try = Omit<Attempt, "failure"> & { failure: string };
+type Try = Omit<Attempt, "failure"> & { failure: string };
 
 /** Requests that have begun in this process. */
 let begun = 0;

@@ -1,7 +1,7 @@
 import type { Chance } from "./chance.ts";
 import { mutatedBytes } from "./mutate.ts";
 
-export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const HEAD = 9;
 
 export interface Frame {
@@ -26,7 +26,7 @@ export function framesOf(bytes: Buffer): readonly Frame[] {
   return frames;
 }
 
-export function frameBytes({ type, flags, stream, payload }: Frame, length = payload.length): Buffer {
+function frameBytes({ type, flags, stream, payload }: Frame, length = payload.length): Buffer {
   const head = Buffer.alloc(HEAD);
   head.writeUIntBE(length, 0, 3);
   head.writeUInt8(type, 3);

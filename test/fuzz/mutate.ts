@@ -24,10 +24,10 @@ const ODD_TEXTS = [
 ];
 const EDGE_BYTES = [0, 1, 0x7f, 0x80, 0xff, 0x0a, 0x0d, 0x20, 0x22, 0x2c, 0x3a, 0x7b, 0x7d];
 
-export const oddNumber = (chance: Chance): number =>
+const oddNumber = (chance: Chance): number =>
   chance.is(0.6) ? chance.pick(ODD_NUMBERS) : chance.below(2 ** 32) - 2 ** 31;
 
-export const oddText = (chance: Chance): string =>
+const oddText = (chance: Chance): string =>
   chance.is(0.1) ? chance.pick(ODD_TEXTS).repeat(1 + chance.length(5_000)) : chance.pick(ODD_TEXTS);
 
 /** One to eight small changes: bits turned, bytes set, put in, taken out, doubled, and the end cut off. */

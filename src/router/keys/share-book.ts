@@ -72,7 +72,7 @@ export class ShareBook implements SessionPart {
 
   /** Others were told that all of its slots here are taken, and that is so no longer: somebody may wait for one. */
   #isRelease(caller: Caller): boolean {
-    return caller.isToldFull && this.#book.division.routers > 1 && !isFull(caller);
+    return caller.isToldFull && (this.#book.division.routers ?? 1) > 1 && !isFull(caller);
   }
 
   #wakeInTime(): void {
