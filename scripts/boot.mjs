@@ -21,11 +21,11 @@ function cacheFolder() {
   return isAbsolute(home) ? join(home, ".cache", "llmgw") : "";
 }
 
-/** What the cache was filled from: this Node, and sources of which none is newer. */
+/** What the cache was filled from and for: this Node with these flags, and sources of which none is newer. */
 function present() {
   const root = fileURLToPath(new URL("../src", import.meta.url));
   const times = readdirSync(root, { recursive: true }).map((name) => statSync(join(root, name)).mtimeMs);
-  return `${process.version} ${Math.max(...times)}`;
+  return [process.version, ...process.execArgv, Math.max(...times)].join(" ");
 }
 
 function contentOf(path) {

@@ -149,6 +149,7 @@ export class Site {
     for (const { pid } of await this.engines()) process.kill(pid, "SIGKILL");
     await this.link.close();
     await until("the engines' end", async () => (await this.engines()).length === 0);
-    await rm(this.dir, { recursive: true, force: true });
+    // An engine that was killed may write its last line while its folder goes.
+    await rm(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
