@@ -7,7 +7,7 @@ import type { FetchContext } from "./context.ts";
 import { DiskError, type DiskSpace } from "./disk.ts";
 import { type FetchFailure, shownUrl } from "./failure.ts";
 import { createFrontierHash, type FrontierHash, type HashedFile } from "./frontier-hash.ts";
-import { createMeter } from "./meter.ts";
+import { createMeter, SAMPLE_EVERY } from "./meter.ts";
 import { writtenBytes } from "./prepare.ts";
 import { runTransfer } from "./run-transfer.ts";
 import type { Transfer } from "./transfer.ts";
@@ -182,13 +182,21 @@ function wrongBytes({ url, sha256, announced, size }: Transfer, hash: HashedFile
 
 function createReport(context: FetchContext, job: FileJob, transfer: Transfer): (isLast: boolean) => void {
   const meter = createMeter(context.clock, writtenBytes(transfer.part));
-  return (isLast) => {
-    const done = writtenBytes(transfer.part);
-    if (!meter.note(done) && !isLast) return;
+  let cancel: (() => void) | undefined;
+  let done = 0;
+  const tell = (): void => {
+    cancel?.();
+    cancel = undefined;
     job.onProgress({
       done: bytes(done),
       total: bytes(transfer.size ?? transfer.announced ?? 0),
       bytesPerSecond: meter.rate(),
     });
+  };
+  return (isLast) => {
+    done = writtenBytes(transfer.part);
+    if (meter.note(done) || isLast) tell();
+    // A source that sends much at once and then nothing would else be shown as if it had sent nothing.
+    else cancel ??= context.clock.after(SAMPLE_EVERY, tell);
   };
 }

@@ -1,7 +1,9 @@
+import { millis } from "../../core/ids.ts";
 import type { Clock } from "../clock.ts";
 
 const WINDOW_MS = 5000;
-const SAMPLE_EVERY_MS = 200;
+/** What is new is shown so often at most. */
+export const SAMPLE_EVERY = millis(200);
 
 /** Bytes per second over the last seconds: a rate that neither jumps nor remembers an hour ago. */
 export interface Meter {
@@ -20,7 +22,7 @@ export function createMeter(clock: Clock, start: number): Meter {
       const last = samples.at(-1);
       // A restart begins from nothing, and what was before it says nothing about the rate.
       if (last !== undefined && done < last.done) samples = [];
-      if (last !== undefined && samples.length > 0 && at - last.at < SAMPLE_EVERY_MS) return false;
+      if (last !== undefined && samples.length > 0 && at - last.at < SAMPLE_EVERY) return false;
       samples = [...samples.filter((sample) => at - sample.at <= WINDOW_MS), latest];
       return true;
     },
