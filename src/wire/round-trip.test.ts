@@ -273,7 +273,7 @@ describe("any bytes that protobuf accepts are read", () => {
       fc.property(cutOrChanged, ([value, at, byte, cut]) => {
         const whole = toBinary(ObservedStateSchema, observedToWire(value));
         const index = whole.length === 0 ? 0 : at % whole.length;
-        const spoilt = cut ? whole.slice(0, index) : whole.with(index % Math.max(1, whole.length), byte);
+        const spoilt = cut || whole.length === 0 ? whole.slice(0, index) : whole.with(index, byte);
         let message;
         try {
           message = fromBinary(ObservedStateSchema, spoilt);
