@@ -51,6 +51,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   readonly #tried: Replica[] = [];
   /** What the client has of a stream that another replica could go on with. */
   #kept: KeptAnswer | undefined;
+  /** At the replica that has it now: that another's connection was stale says nothing of this one's. */
   #staleRetried = false;
   #lastFailure: EngineFailure | undefined;
 
@@ -137,6 +138,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
       }
       const sending = { model, replica: admission.to, failed: this.#tried.length, policy: this.#context.policyName };
       noteTry(this.#trace, sending, this.#now());
+      this.#staleRetried = false;
       this.#send(admission.to, question, { ask: ask.value, fresh: false });
     } else if (admission.kind === "full" || (admission.kind === "none" && model.route.holds === true)) {
       this.#wait(model, question);
@@ -298,6 +300,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     this.#trace.isPieced ||= !kept.isCounted;
     const sent = { model, replica: to, failed: this.#tried.length, policy: this.#context.policyName };
     noteTry(this.#trace, sent, this.#now());
+    this.#staleRetried = false;
     this.#send(to, question, { ask: handover.ask, fresh: false, rest: { relay, stream: handover.stream, kept } });
   }
 

@@ -57,6 +57,7 @@ export interface Attempted {
   readonly bodyRepeatable: boolean;
   /** Attempts at replicas so far, the failed one included, stale connections not. */
   readonly attempts: number;
+  /** At this replica. */
   readonly staleRetried: boolean;
 }
 

@@ -304,6 +304,31 @@ describe("kept connections", () => {
     expect(await harness.metric('llmgw_router_retries_total{reason="stale"}')).toBeGreaterThan(0);
   });
 
+  test("that were lost at one engine, which is gone, leave the next engine its own new connection", async () => {
+    await begin();
+    let isGone = false;
+    const going = await harness.upstream(async (connection) => {
+      if (isGone) connection.reset();
+      while ((await connection.request()) !== undefined) {
+        if (isGone) connection.reset();
+        else await connection.write(json("{}"));
+      }
+    });
+    const racing = await harness.upstream(async (connection, upstream) => {
+      const request = await connection.request();
+      if (request !== undefined) upstream.requests.push(request);
+      if (request !== undefined) await connection.write(json("{}"));
+      if ((await connection.request()) !== undefined) connection.reset();
+    });
+    await harness.serve({ m: [going, racing] });
+    const ask = (n: number) => harness.post({ model: "m", messages: [{ role: "user", content: String(n) }] });
+    for (let n = 0; going.connections.length === 0 || racing.connections.length === 0; n++) {
+      expect((await ask(n)).status).toBe(200);
+    }
+    isGone = true;
+    for (let n = 0; n < 8; n++) expect((await ask(n)).status).toBe(200);
+  });
+
   test("that an engine closed while they were idle are not used", async () => {
     await begin();
     const upstream = await harness.upstream(async (connection) => {
