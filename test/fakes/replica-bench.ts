@@ -55,20 +55,27 @@ export let workDir = "";
 export let firstPort = 0;
 let count = 0;
 const open: Replicas[] = [];
+/** Of agents that have another than the test's own. */
+const folders: string[] = [];
 beforeEach(async () => {
   workDir = join(root, String(count++));
   firstPort = await freePorts(3);
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((replicas) => replicas.detach()));
-  for (const { pid } of await oursWithKeepers()) process.kill(pid, "SIGKILL");
+  for (const folder of [workDir, ...folders.splice(0)]) {
+    for (const { pid } of await startedIn(folder)) process.kill(pid, "SIGKILL");
+  }
 });
+
+const startedIn = (folder: string): Promise<readonly ProcessStat[]> =>
+  findByEnvironment("LLMGW_REPLICA", `${folder}#${id}`);
 
 /** Every process that any replica of the current test started, those that only wait for an engine's end left out. */
 export const ours = async (): Promise<readonly ProcessStat[]> =>
   (await oursWithKeepers()).filter(({ pid, session }) => pid !== session);
 export const oursWithKeepers = async (): Promise<readonly ProcessStat[]> =>
-  (await findByEnvironment("LLMGW_REPLICA", `${workDir}#${id}`)).toSorted((a, b) => a.pid - b.pid);
+  (await startedIn(workDir)).toSorted((a, b) => a.pid - b.pid);
 
 export const desired = (over: Partial<DesiredReplica> = {}): DesiredReplica => ({
   id,
@@ -95,6 +102,7 @@ export const plan = (revision: number, ...replicas: readonly DesiredReplica[]): 
 
 /** An agent's replicas without the agent. Several one after the other on one folder are restarts of it. */
 export async function agent(over: Partial<NodeContext> = {}): Promise<Replicas> {
+  if (over.workDir !== undefined) folders.push(over.workDir);
   const replicas = new Replicas(
     {
       clock: systemClock,
