@@ -4,7 +4,14 @@ import OpenAI from "openai";
 import type { EngineApi } from "../../src/core/engine-api.ts";
 import { millis } from "../../src/core/ids.ts";
 import { answer, begun, delta, END, THINKS_AND_CALLS } from "../fakes/chat-bytes.ts";
-import { json, LAST_CHUNK, RawUpstream, type ReceivedRequest, STREAM_HEAD } from "../fakes/raw-upstream.ts";
+import {
+  type Answering,
+  json,
+  LAST_CHUNK,
+  RawUpstream,
+  type ReceivedRequest,
+  STREAM_HEAD,
+} from "../fakes/raw-upstream.ts";
 import { errorOf, RouterHarness } from "../fakes/router-harness.ts";
 
 let harness: RouterHarness;
@@ -14,9 +21,7 @@ afterEach(async () => {
   await harness.stop();
 });
 
-type Answering = (request: ReceivedRequest) => string | Buffer;
-
-async function start(apis: readonly EngineApi[] | undefined, answering: string | Buffer | Answering) {
+async function start(apis: readonly EngineApi[] | undefined, answering: Answering) {
   harness = await RouterHarness.start({ limits: { tick: millis(20), streamComment: millis(60) } });
   harness.apis = apis;
   const upstream = harness.adopt(await RawUpstream.answering(answering));
@@ -115,21 +120,12 @@ describe("Messages, for an engine that has chat alone", () => {
   });
 
   test("an engine that dies in mid-stream is an error event in Anthropic's shape", async () => {
-    harness = await RouterHarness.start();
-    harness.apis = ["chat"];
-    let cut: (() => void) | undefined;
-    const upstream = await RawUpstream.onRequest(async (connection) => {
-      await connection.write(begun(delta({ content: "a" })));
-      cut = () => {
-        connection.reset();
-      };
-    });
-    await harness.serve({ m: [harness.adopt(upstream)] });
+    const upstream = await start(["chat"], begun(delta({ content: "a" })));
     const seen: string[] = [];
     const failure = await (async () => {
       for await (const part of await anthropic().messages.create({ ...ASK, stream: true })) {
         seen.push(part.type);
-        if (part.type === "content_block_delta") cut?.();
+        if (part.type === "content_block_delta") upstream.reset();
       }
     })().catch((error: unknown) => error);
     expect(seen).toEqual(["message_start", "content_block_start", "content_block_delta"]);

@@ -3,9 +3,8 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { EngineApi } from "../../src/core/engine-api.ts";
 import { answer, begun, delta, THINKS_AND_CALLS } from "../fakes/chat-bytes.ts";
-import { chunk, json, RawUpstream, type ReceivedRequest } from "../fakes/raw-upstream.ts";
+import { type Answering, chunk, json, RawUpstream, type ReceivedRequest } from "../fakes/raw-upstream.ts";
 import { errorOf, RouterHarness } from "../fakes/router-harness.ts";
-import { until } from "../e2e/wait.ts";
 
 let harness: RouterHarness;
 
@@ -14,9 +13,7 @@ afterEach(async () => {
   await harness.stop();
 });
 
-type Answering = (request: ReceivedRequest) => string | Buffer;
-
-async function start(apis: readonly EngineApi[] | undefined, answering: string | Buffer | Answering) {
+async function start(apis: readonly EngineApi[] | undefined, answering: Answering) {
   harness = await RouterHarness.start();
   harness.apis = apis;
   const upstream = harness.adopt(await RawUpstream.answering(answering));
@@ -61,21 +58,12 @@ describe("Responses, for an engine that has chat alone", () => {
   });
 
   test("an engine that dies in mid-stream: the response has failed, and the SDK throws", async () => {
-    harness = await RouterHarness.start();
-    harness.apis = ["chat"];
-    let cut: (() => void) | undefined;
-    const upstream = await RawUpstream.onRequest(async (connection) => {
-      await connection.write(begun(delta({ content: "a" })));
-      cut = () => {
-        connection.reset();
-      };
-    });
-    await harness.serve({ m: [harness.adopt(upstream)] });
+    const upstream = await start(["chat"], begun(delta({ content: "a" })));
     const seen: string[] = [];
     const failure = await (async () => {
       for await (const part of await openai().responses.create({ model: "m", input: "x", stream: true })) {
         seen.push(part.type);
-        if (part.type === "response.output_text.delta") cut?.();
+        if (part.type === "response.output_text.delta") upstream.reset();
       }
     })().catch((error: unknown) => error);
     expect(seen.at(-1)).toBe("response.failed");
@@ -95,19 +83,12 @@ describe("Responses, for an engine that has chat alone", () => {
   });
 
   test("of an engine that speaks them, an engine that breaks ends the stream with their error event", async () => {
-    harness = await RouterHarness.start();
-    harness.apis = ["responses"];
-    let cut: (() => void) | undefined;
-    const upstream = await RawUpstream.onRequest(async (connection) => {
-      await connection.write(begun(chunk('event: response.created\ndata: {"type":"response.created"}\n\n')));
-      cut = () => {
-        connection.reset();
-      };
-    });
-    await harness.serve({ m: [harness.adopt(upstream)] });
+    const upstream = await start(
+      ["responses"],
+      begun(chunk('event: response.created\ndata: {"type":"response.created"}\n\n')),
+    );
     const response = await harness.post({ model: "m", input: "x", stream: true }, { path: "/v1/responses" });
-    await until("the engine's first event", () => cut !== undefined);
-    cut?.();
+    upstream.reset();
     expect(await response.text()).toMatch(
       /\n\nevent: error\ndata: \{"type":"error",.*"code":"engine_unavailable".*\}\n\n$/,
     );

@@ -91,6 +91,9 @@ export class UpstreamConnection {
 /** What the engine does with a connection, from its first byte on. */
 export type Script = (connection: UpstreamConnection, upstream: RawUpstream) => Promise<void> | void;
 
+/** The bytes of an answer, which may depend on what was asked. */
+export type Answering = string | Buffer | ((request: ReceivedRequest) => string | Buffer);
+
 /** An engine that says exactly the bytes of its script. */
 export class RawUpstream {
   readonly port: number;
@@ -121,10 +124,7 @@ export class RawUpstream {
   }
 
   /** Answers every request of every connection with the same bytes. */
-  static answering(
-    bytes: string | Buffer | ((request: ReceivedRequest) => string | Buffer),
-    port = 0,
-  ): Promise<RawUpstream> {
+  static answering(bytes: Answering, port = 0): Promise<RawUpstream> {
     const script: Script = async (connection, upstream) => {
       for (let request = await connection.request(); request !== undefined; request = await connection.request()) {
         upstream.requests.push(request);
@@ -144,6 +144,11 @@ export class RawUpstream {
         await script(connection, request, upstream.requests.length - 1);
       }
     });
+  }
+
+  /** Cuts every connection, as when the engine's process is killed. */
+  reset(): void {
+    for (const connection of this.connections) connection.reset();
   }
 
   get openConnections(): number {
