@@ -7,7 +7,7 @@ import { parseRouterConfig } from "../../src/config/router.ts";
 import { type RunningRouterAlone, startRouterAlone } from "../../src/run/router-alone.ts";
 import { freePort } from "../e2e/cluster.ts";
 import { until } from "../e2e/wait.ts";
-import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD } from "../fakes/raw-upstream.ts";
+import { json, RawUpstream } from "../fakes/raw-upstream.ts";
 import { served } from "../fakes/served-site.ts";
 import { soon, states, stops } from "./callers.ts";
 
@@ -157,14 +157,7 @@ describe("with every control plane away", () => {
 
 describe("two routers over the network", () => {
   test("a replica is stopped only when both say that nothing of it is in flight", async () => {
-    let finish: (() => void) | undefined;
-    const engine = await RawUpstream.onRequest(async (connection) => {
-      await connection.write(STREAM_HEAD);
-      await connection.write(chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
-      await new Promise<void>((resolve) => (finish = resolve));
-      await connection.write(chunk("data: [DONE]\n\n"));
-      await connection.write(LAST_CHUNK);
-    });
+    const { engine, finish } = await RawUpstream.holding();
     const { on, url, key, token, node, id } = await served(folder, engine);
     const routers = [
       await alone({ servers: [url], token, stateDir: "a" }),
@@ -182,20 +175,13 @@ describe("two routers over the network", () => {
       ),
     );
     expect(node.wants(id)).toBe(true);
-    finish?.();
+    finish();
     expect(await streaming.text()).toContain("[DONE]");
     await expect.poll(() => node.wants(id), soon).toBe(false);
   });
 
   test("a router that stops lets its answers end", async () => {
-    let finish: (() => void) | undefined;
-    const engine = await RawUpstream.onRequest(async (connection) => {
-      await connection.write(STREAM_HEAD);
-      await connection.write(chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
-      await new Promise<void>((resolve) => (finish = resolve));
-      await connection.write(chunk("data: [DONE]\n\n"));
-      await connection.write(LAST_CHUNK);
-    });
+    const { engine, finish } = await RawUpstream.holding();
     const { url, key, token } = await served(folder, engine);
     const router = await alone({ servers: [url], token });
     await isReady(router);
@@ -207,7 +193,7 @@ describe("two routers over the network", () => {
         () => true,
       ),
     );
-    finish?.();
+    finish();
     expect(await streaming.text()).toContain("[DONE]");
     await stopped;
   });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type KeyGrant, type KeyLimits, NO_LIMITS } from "../../src/core/client-key.ts";
 import { millis } from "../../src/core/ids.ts";
 import { post, RawClient } from "../fakes/raw-client.ts";
-import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD } from "../fakes/raw-upstream.ts";
+import { chunk, json, RawUpstream, STREAM_HEAD } from "../fakes/raw-upstream.ts";
 import { errorOf, RouterHarness } from "../fakes/router-harness.ts";
 import { until } from "../e2e/wait.ts";
 
@@ -240,29 +240,21 @@ describe("limits", () => {
   });
 
   test("a stream holds its slot to its last byte, and a refused request takes none", async () => {
-    let finish: (() => void) | undefined;
-    const engine = await RawUpstream.onRequest(async (connection) => {
-      await connection.write(STREAM_HEAD);
-      await connection.write(chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
-      await new Promise<void>((resolve) => (finish = resolve));
-      await connection.write(chunk("data: [DONE]\n\n"));
-      await connection.write(LAST_CHUNK);
-    });
+    const { engine, finish } = await RawUpstream.holding();
     await start([limited({ concurrency: 1 })], engine);
     const stream = await ask();
-    await until("the engine at work", () => finish !== undefined);
+    await until("the engine at work", () => engine.requests.length === 1);
     for (let n = 0; n < 5; n++) {
       const refused = await ask();
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
       await refused.text();
     }
-    finish?.();
+    finish();
     await stream.text();
     const next = await until("a free slot", async () => {
       const response = await ask();
       return response.status === 200 ? response : undefined;
     });
-    finish?.();
     await next.text();
   });
 

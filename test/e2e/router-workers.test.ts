@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { soon, stops } from "../contract/callers.ts";
-import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD } from "../fakes/raw-upstream.ts";
+import { json, RawUpstream } from "../fakes/raw-upstream.ts";
 import { served } from "../fakes/served-site.ts";
 import { freePort } from "./cluster.ts";
 import { llmgw, type Running } from "./process.ts";
@@ -129,14 +129,7 @@ describe("a router with workers", () => {
   });
 
   test("SIGTERM ends streams first, and then every process with 0", async () => {
-    let finish: (() => void) | undefined;
-    const engine = await RawUpstream.onRequest(async (connection) => {
-      await connection.write(STREAM_HEAD);
-      await connection.write(chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
-      await new Promise<void>((resolve) => (finish = resolve));
-      await connection.write(chunk("data: [DONE]\n\n"));
-      await connection.write(LAST_CHUNK);
-    });
+    const { engine, finish } = await RawUpstream.holding();
     const { on, ...told } = await served(folder, engine);
     const router = await several(2, told);
     const streaming = await router.ask('{"model":"smol","messages":[],"stream":true}');
@@ -144,7 +137,7 @@ describe("a router with workers", () => {
     const workers = await router.workers();
     const ended = router.running.end();
     await until("no more connections", () => router.isClosed());
-    finish?.();
+    finish();
     expect(await streaming.text()).toContain("[DONE]");
     expect(await ended).toBe(0);
     expect(workers.filter(isThere)).toEqual([]);

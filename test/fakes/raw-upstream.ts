@@ -146,6 +146,19 @@ export class RawUpstream {
     });
   }
 
+  /** Begins a stream of chat for each request, and ends it when `finish` is called: at once if that was before. */
+  static async holding(): Promise<{ readonly engine: RawUpstream; readonly finish: () => void }> {
+    const told = Promise.withResolvers<void>();
+    const engine = await RawUpstream.onRequest(async (connection) => {
+      await connection.write(STREAM_HEAD);
+      await connection.write(chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
+      await told.promise;
+      await connection.write(chunk("data: [DONE]\n\n"));
+      await connection.write(LAST_CHUNK);
+    });
+    return { engine, finish: told.resolve };
+  }
+
   /** Cuts every connection, as when the engine's process is killed. */
   reset(): void {
     for (const connection of this.connections) connection.reset();
