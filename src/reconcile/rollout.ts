@@ -54,7 +54,8 @@ export function rolloutStep(view: RolloutView): RolloutStep {
   // Without any of the two nothing could ever change.
   const surge = unavailable === 0 ? Math.max(1, profile.rollout.surge) : profile.rollout.surge;
   const counting = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].counts);
-  const judged = counting.map((replica) => ({ replica, outgoing: outgoingOf(replica, view) }));
+  const hash = specHash(profile);
+  const judged = counting.map((replica) => ({ replica, outgoing: outgoingOf(replica, hash, view.outgoing) }));
   const fresh = judged.flatMap(({ replica, outgoing }) => (outgoing === undefined ? [replica] : []));
   const old = judged.flatMap(({ replica, outgoing }) => (outgoing === undefined ? [] : [{ replica, ...outgoing }]));
 
@@ -97,9 +98,9 @@ function swapOf({ view, fresh, readyOld, ready }: Standing): Swap | undefined {
 
 const isOnItsWay = (kind: ReplicaKind): boolean => kind === "draining" || kind === "stopping";
 
-function outgoingOf(replica: Replica, { profile, outgoing }: RolloutView): Outgoing | undefined {
+function outgoingOf(replica: Replica, hash: string, outgoing: RolloutView["outgoing"]): Outgoing | undefined {
   const other = outgoing(replica);
-  if (replica.specHash === specHash(profile)) return other;
+  if (replica.specHash === hash) return other;
   return { why: "replaced by the changed profile", isForced: other?.isForced ?? false };
 }
 
