@@ -1,7 +1,8 @@
+import { changesBetween } from "../../src/control/changes.ts";
 import { millis } from "../../src/core/ids.ts";
 import type { Inventory } from "../../src/core/node.ts";
 import { type Profile, specHash } from "../../src/core/profile.ts";
-import type { Snapshot, StoredNode, StoredProfile, StoredSpec } from "../../src/store/store.ts";
+import type { Changes, Snapshot, StoredNode, StoredProfile, StoredSpec } from "../../src/store/store.ts";
 import { node } from "./values.ts";
 
 // What a store remembers, as plain values for tests.
@@ -19,6 +20,8 @@ export const snapshot = (more: Partial<Snapshot> = {}): Snapshot => ({
   tokens: [],
   ...more,
 });
+
+export const noChanges: Changes = changesBetween(snapshot(), snapshot(), []);
 
 export const stored = (profile: Profile): StoredProfile => ({
   profile,

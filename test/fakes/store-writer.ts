@@ -1,6 +1,7 @@
 import { nodeId, millis } from "../../src/core/ids.ts";
 import type { Inventory } from "../../src/core/node.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { noChanges } from "./snapshots.ts";
 
 // Commits without end and says after each how far it is, until it is killed.
 const [, , path = ""] = process.argv;
@@ -17,31 +18,7 @@ for (let revision = 0; ; revision++) {
     desiredRevision: 0,
     desiredHash: "",
   } as const;
-  const nothing = {
-    putProfiles: [],
-    dropProfiles: [],
-    putAliases: [],
-    dropAliases: [],
-    putSpecs: [],
-    dropSpecs: [],
-    dropNodes: [],
-  };
   const event = { level: "info", subjectKind: "node", subject: id, reason: "NodeJoined", message: "joined" } as const;
-  await store.commit(
-    revision,
-    {
-      ...nothing,
-      putNodes: [node],
-      putReplicas: [],
-      dropReplicas: [],
-      putModels: [],
-      dropModels: [],
-      putKeys: [],
-      putTokens: [],
-      dropTokens: [],
-      events: [event],
-    },
-    millis(revision),
-  );
+  await store.commit(revision, { ...noChanges, putNodes: [node], events: [event] }, millis(revision));
   process.stdout.write(`${String(revision + 1)}\n`);
 }
