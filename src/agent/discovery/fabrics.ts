@@ -5,7 +5,7 @@ import { listAddresses } from "../../platform/route.ts";
 import { linkedName, listEntries, readAttribute } from "../../platform/sysfs.ts";
 import { type IbReading, judgeFabric } from "./fabric-verdict.ts";
 import { type IbPort, portOf } from "./infiniband.ts";
-import { within } from "./within.ts";
+import { within } from "../within.ts";
 
 export interface FabricFindings {
   readonly fabrics: readonly Fabric[];

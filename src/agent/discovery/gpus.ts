@@ -11,7 +11,7 @@ import { findTool, GpuTool } from "./gpu-tool.ts";
 import { type LastKnown } from "./last-known.ts";
 import { jetsonGpu } from "./jetson.ts";
 import { type HostMemory, parseNodeMeminfo } from "./meminfo.ts";
-import { within } from "./within.ts";
+import { within } from "../within.ts";
 import { type CardFault, cardFaults } from "./xid.ts";
 
 export interface GpuFindings {

@@ -4,8 +4,8 @@ import type { Millis } from "../../core/ids.ts";
 import type { EngineBuild, EngineOrigin } from "../../core/node.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { Engine } from "../../engines/engine.ts";
-import { type Clock, pause } from "../../platform/clock.ts";
 import { isExecutableFile, realPath } from "../../platform/folders.ts";
+import { within } from "../within.ts";
 import type { InstallContext } from "./context.ts";
 import { type InstalledBuild, listInstalled } from "./staging.ts";
 
@@ -71,19 +71,9 @@ async function sayWhatItIs(
     return ok({ version: installed.version, devices: [] });
   }
   const asked = probe(path);
-  const probed = await (patience === undefined || engine.python === undefined ? asked : within(clock, patience, asked));
+  const isPatient = patience === undefined || engine.python === undefined;
+  const probed = await (isPatient ? asked : within(patience, { clock, promise: asked, otherwise: undefined }));
   return probed === undefined || probed.ok ? probed : err(probed.error.reason);
-}
-
-/** Undefined when it takes longer. */
-async function within<T>(clock: Clock, patience: Millis, work: Promise<T>): Promise<T | undefined> {
-  const done = new AbortController();
-  const late = pause(clock, patience, done.signal).then(() => undefined);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    done.abort();
-  }
 }
 
 async function candidatesIn({ engine, folder }: InstallContext, places: Places): Promise<readonly Candidate[]> {

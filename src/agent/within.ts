@@ -1,5 +1,5 @@
-import type { Millis } from "../../core/ids.ts";
-import { type Clock, pause } from "../../platform/clock.ts";
+import type { Millis } from "../core/ids.ts";
+import { type Clock, pause } from "../platform/clock.ts";
 
 interface Wait<T> {
   readonly clock: Clock;
