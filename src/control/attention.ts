@@ -1,4 +1,5 @@
 import { nodeState } from "../core/node.ts";
+import { withoutKey } from "../core/redact.ts";
 import type { Replica } from "../core/replica-state.ts";
 import type { LivenessVerdict } from "../reconcile/liveness.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
@@ -21,7 +22,7 @@ const CONCERNS: readonly Concern[] = [
     nodes.length === 0 && profiles.length > 0 ? ["no node has joined: start `llmgw agent` on one"] : [],
   ({ replicas }) =>
     replicas.flatMap(({ id, state, apiKey }) =>
-      state.kind === "failed" ? [`replica ${id} failed: ${state.reason.replaceAll(apiKey, "[its key]")}`] : [],
+      state.kind === "failed" ? [`replica ${id} failed: ${withoutKey(state.reason, apiKey)}`] : [],
     ),
   ({ nodes }) =>
     nodes

@@ -1,5 +1,6 @@
 import type { NewEvent } from "../core/event.ts";
 import { nodeState } from "../core/node.ts";
+import { withoutKey } from "../core/redact.ts";
 import { nodesOf, type Replica, type ReplicaKind } from "../core/replica-state.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
 import { replicaReason } from "../wire/replica-reason.ts";
@@ -84,4 +85,4 @@ function replicaEvents(was: Replica | undefined, is: Replica): readonly NewEvent
 
 const where = ({ placement }: Replica): string => (placement === undefined ? "" : ` on ${nodesOf(placement)}`);
 
-const words = ({ state, apiKey }: Replica): string => replicaReason(state, 0).replaceAll(apiKey, "[its key]");
+const words = ({ state, apiKey }: Replica): string => withoutKey(replicaReason(state, 0), apiKey);

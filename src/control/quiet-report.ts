@@ -1,6 +1,6 @@
 import type { ObservedReplica, ObservedReplicaState, ObservedState } from "../core/observed.ts";
 import type { Profile } from "../core/profile.ts";
-import { secretsIn, withoutKnown } from "../core/redact.ts";
+import { secretsIn, withoutKey, withoutKnown } from "../core/redact.ts";
 import type { Replica } from "../core/replica-state.ts";
 import { withoutSecretForms } from "../core/secret-forms.ts";
 
@@ -28,8 +28,7 @@ export function quietReport(observed: ObservedState, { replicas, specOf }: Known
 /** For an engine's own words. */
 export function quieter(apiKey: string, spec: Profile | undefined): (text: string) => string {
   const known = withoutKnown(spec === undefined ? [] : secretsIn(spec));
-  const itsKey = (text: string): string => (apiKey === "" ? text : text.replaceAll(apiKey, "[its key]"));
-  return (text) => withoutSecretForms(known(itsKey(text)));
+  return (text) => withoutSecretForms(known(withoutKey(text, apiKey)));
 }
 
 type Speaking = Extract<ObservedReplicaState, { readonly kind: "failed" | "starting" | "stopping" }>;

@@ -1,6 +1,7 @@
 import type { StoredAlias } from "../core/alias.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import { type ProfileName, profileName, type ReplicaId } from "../core/ids.ts";
+import { withoutKey } from "../core/redact.ts";
 import { type Replica, REPLICA_TRAITS, type ReplicaState } from "../core/replica-state.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
 import { engineOf } from "../engines/list.ts";
@@ -124,7 +125,7 @@ function waitingFor({ replicas, nodes, demand }: Standing): Pick<ModelRoute, "wa
   }
   if (best === undefined) return { waitingFor: "the profile asks for no replicas", waitSeconds: 0 };
   // An engine's own words may hold its key.
-  const reason = replicaReason(best.state, 0).replaceAll(best.apiKey, "[its key]");
+  const reason = withoutKey(replicaReason(best.state, 0), best.apiKey);
   return { waitingFor: `${best.id} is ${best.state.kind}: ${reason}`, waitSeconds: secondsLeft(best.state) };
 }
 

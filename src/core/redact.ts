@@ -23,6 +23,10 @@ export function redactor(secrets: readonly string[]): (text: string) => string {
   return (text) => withoutLikelySecrets(known(text));
 }
 
+/** What an engine said, without its replica's key: some print the options that they were started with. */
+export const withoutKey = (text: string, apiKey: string): string =>
+  apiKey === "" ? text : text.replaceAll(apiKey, "[its key]");
+
 /** As it stands between the quotes of a JSON text. */
 const inJson = (secret: string): string => JSON.stringify(secret).slice(1, -1);
 

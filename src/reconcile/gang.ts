@@ -11,6 +11,7 @@ import {
 } from "../core/gang.ts";
 import { type Millis, millis, plus } from "../core/ids.ts";
 import type { ObservedReplica } from "../core/observed.ts";
+import { withoutKey } from "../core/redact.ts";
 import { type Replica, type ReplicaState, type Share, sharesOf } from "../core/replica-state.ts";
 import { listeningOf, type NodeReports, reportedState, type Sighting, sightingAt, stoppingWith } from "./follow.ts";
 import { judgeCheck, membersOf, problemsBefore } from "./gang-check.ts";
@@ -209,7 +210,7 @@ const attemptEnded = ({ id, apiKey }: Replica, attempt: number, what: string): N
   subjectKind: "replica",
   subject: id,
   reason: "GangAttemptEnded",
-  message: `${id}: attempt ${String(attempt)} is over: ${apiKey === "" ? what : what.replaceAll(apiKey, "[its key]")}`,
+  message: `${id}: attempt ${String(attempt)} is over: ${withoutKey(what, apiKey)}`,
 });
 
 function afterPreparing(following: Following): Followed {

@@ -1,6 +1,7 @@
 import { formatDuration } from "../core/format.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import { baseCount, type Profile, specHash } from "../core/profile.ts";
+import { withoutKey } from "../core/redact.ts";
 import { type Replica, type ReplicaKind, REPLICA_TRAITS } from "../core/replica-state.ts";
 
 /** How the change to a profile's present form goes. */
@@ -34,6 +35,3 @@ function faultOf({ id, state, since, apiKey }: Replica, { startTimeout }: Profil
   const because = no === undefined ? "" : ` (${no.node}: ${no.reason})`;
   return `${id} has been ${state.kind} for ${formatDuration(millis(now - since))}${because}`;
 }
-
-/** An engine's own words may hold its key. */
-const withoutKey = (text: string, key: string): string => (key === "" ? text : text.replaceAll(key, "[its key]"));

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { MemoryEstimate } from "../core/memory-estimate.ts";
+import { withoutKey } from "../core/redact.ts";
 import { type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
 import {
   type Rejection,
@@ -67,6 +68,3 @@ function rejectionsOf(state: ReplicaState): Rejection[] {
   if (state.kind !== "pending") return [];
   return state.rejections.map((no) => create(RejectionSchema, { ...no, reason: toText(no.reason) }));
 }
-
-/** Some engines print the options they were started with. */
-const withoutKey = (text: string, key: string): string => (key === "" ? text : text.replaceAll(key, "[its key]"));
