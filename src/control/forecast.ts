@@ -1,6 +1,6 @@
 import type { NewEvent } from "../core/event.ts";
 import { type NodeId, type ProfileName, replicaId, type ReplicaId } from "../core/ids.ts";
-import { nodesOf, type Replica, type ReplicaKind, shareOn } from "../core/replica-state.ts";
+import { firstNo, nodesOf, type Replica, type ReplicaKind, shareOn } from "../core/replica-state.ts";
 import { givenBack } from "../scheduler/give-back.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
 import { decide, type Gathered } from "./decide.ts";
@@ -131,7 +131,6 @@ interface Stuck {
 
 function stuckSentence(id: ReplicaId, { made, profile, until }: Stuck): string {
   const waiting = made.find((replica) => replica.profile === profile && replica.state.kind === "pending");
-  const [no] = waiting?.state.kind === "pending" ? waiting.state.rejections : [];
-  const because = no === undefined ? "" : ` (${no.node}: ${no.reason})`;
+  const because = waiting === undefined ? "" : firstNo(waiting.state);
   return `there is no room elsewhere for ${id}${because}: without any it is drained anyway${until}`;
 }

@@ -134,6 +134,12 @@ export const REPLICA_TRAITS: Readonly<Record<ReplicaKind, Traits>> = {
   },
 };
 
+/** The first node's no to a replica that waits for a place, as " (n1: is cordoned)"; "" when there is none. */
+export function firstNo(state: ReplicaState): string {
+  const [no] = state.kind === "pending" ? state.rejections : [];
+  return no === undefined ? "" : ` (${no.node}: ${no.reason})`;
+}
+
 /** What is booked for a replica on one node. */
 export interface Share {
   readonly node: NodeId;

@@ -2,7 +2,7 @@ import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import { type Millis, millis, type NodeId, type ProfileName, type ReplicaId } from "../core/ids.ts";
 import { baseCount, type Profile, specHash, withCount } from "../core/profile.ts";
-import { type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
+import { firstNo, type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
 import { afterDraining, drainedState, type Routers } from "./drain.ts";
 import { followedState, type NodeReports, reportedState, type Sighting, sightingOf } from "./follow.ts";
 import { type Followed, followedGang } from "./gang.ts";
@@ -97,15 +97,13 @@ function outgoingOf({ placement, replace }: Replica, { emptying, now }: ClusterV
 
 /** Said before it goes, not found out afterwards. */
 function swapEvent(name: ProfileName, { replica, waiting, ready, count }: Swap): NewEvent {
-  const [no] = waiting.state.kind === "pending" ? waiting.state.rejections : [];
-  const because = no === undefined ? "" : ` (${no.node}: ${no.reason})`;
   return {
     level: "warning",
     subjectKind: "profile",
     subject: name,
     reason: "CapacityReduced",
     message:
-      `${name}: there is no room for one replica more${because}, so ${replica.id} is drained before the new one is ` +
+      `${name}: there is no room for one replica more${firstNo(waiting.state)}, so ${replica.id} is drained before the new one is ` +
       `placed; until that is ready, ${String(ready)} of ${String(count)} serve`,
   };
 }

@@ -2,7 +2,7 @@ import { formatDuration } from "../core/format.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import { baseCount, type Profile, specHash } from "../core/profile.ts";
 import { withoutKey } from "../core/redact.ts";
-import { type Replica, type ReplicaKind, REPLICA_TRAITS } from "../core/replica-state.ts";
+import { firstNo, type Replica, type ReplicaKind, REPLICA_TRAITS } from "../core/replica-state.ts";
 
 /** How the change to a profile's present form goes. */
 export type RolloutVerdict =
@@ -31,7 +31,5 @@ export function judgeRollout(profile: Profile, replicas: readonly Replica[], now
 function faultOf({ id, state, since, apiKey }: Replica, { startTimeout }: Profile, now: Millis): string | undefined {
   if (state.kind === "failed") return `${id} failed: ${withoutKey(state.reason, apiKey)}`;
   if (!SHORT.includes(state.kind) || now - since < startTimeout) return undefined;
-  const [no] = state.kind === "pending" ? state.rejections : [];
-  const because = no === undefined ? "" : ` (${no.node}: ${no.reason})`;
-  return `${id} has been ${state.kind} for ${formatDuration(millis(now - since))}${because}`;
+  return `${id} has been ${state.kind} for ${formatDuration(millis(now - since))}${firstNo(state)}`;
 }
