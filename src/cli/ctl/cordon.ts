@@ -1,6 +1,6 @@
 import type { Call, CommandSpec } from "../command.ts";
 import { OUTPUT_PAGE } from "../options.ts";
-import { bareName, NAMES_OF, unknownName } from "./names.ts";
+import { knownName } from "./names.ts";
 import { printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 
@@ -24,17 +24,9 @@ export const uncordon: CommandSpec = {
   run: (call) => withSession(call, (session) => setCordon(call, session, false)),
 };
 
-async function setCordon(call: Call, session: Session, cordoned: boolean): Promise<number> {
-  const node = await knownNode(session, call.args[0] ?? "");
-  await session.client.cordon({ node, cordoned });
+async function setCordon(call: Call, { client }: Session, cordoned: boolean): Promise<number> {
+  const node = await knownName(client, "node", call.args[0] ?? "");
+  await client.cordon({ node, cordoned });
   printOutcome(call, { node, cordoned }, `node/${node} ${cordoned ? "cordoned" : "uncordoned"}`);
   return 0;
-}
-
-/** The node's name as the control plane has it. Fails with what was meant when there is none. */
-export async function knownNode({ client }: Session, asked: string): Promise<string> {
-  const name = bareName("node", asked);
-  const known = await NAMES_OF.node(client);
-  if (!known.includes(name)) throw unknownName("node", name, known);
-  return name;
 }

@@ -2,7 +2,7 @@ import type { AdminClient } from "../../run/client.ts";
 import type { Call, CommandSpec, ObjectKind } from "../command.ts";
 import { confirm, YES } from "../confirm.ts";
 import { OUTPUT_PAGE } from "../options.ts";
-import { bareName, NAMES_OF, unknownName } from "./names.ts";
+import { knownName } from "./names.ts";
 import { printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 
@@ -44,10 +44,8 @@ async function deleteOne(call: Call, { client }: Session): Promise<number> {
   // Manifests write Profile, people write profile or profiles.
   const kind = asked.toLowerCase().replace(/(?<=[^s])s$/, "");
   const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
-  const name = known === undefined ? given : bareName(known.kind, given);
+  const name = known === undefined ? given : await knownName(client, known.kind, given);
   if (known !== undefined) {
-    const names = await NAMES_OF[known.kind](client);
-    if (!names.includes(name)) throw unknownName(known.kind, name, names);
     await confirm(call, `Delete the ${kind} ${name}${await known.consequence(client, name)}?`);
   }
   await client.delete({ kind, name });

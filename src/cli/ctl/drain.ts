@@ -6,7 +6,7 @@ import { DrainResponseSchema } from "../../wire/gen/llmgw/v1/changing_pb.js";
 import type { Call, CommandSpec } from "../command.ts";
 import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
 import { oneLine } from "../render/text.ts";
-import { knownNode } from "./cordon.ts";
+import { knownName } from "./names.ts";
 import { isDocument, outputOf, plain, printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 import { waitUntilDone } from "./wait-until.ts";
@@ -35,14 +35,14 @@ export const drain: CommandSpec = {
   },
 };
 
-async function drainOne(call: Call, session: Session, withinSeconds: number): Promise<number> {
-  const node = await knownNode(session, call.args[0] ?? "");
-  const drained = await session.client.drain({ node, withinSeconds });
+async function drainOne(call: Call, { client }: Session, withinSeconds: number): Promise<number> {
+  const node = await knownName(client, "node", call.args[0] ?? "");
+  const drained = await client.drain({ node, withinSeconds });
   const { deadline, sentences } = drained;
   const at = deadline === undefined ? undefined : timestampDate(deadline).toISOString();
   if (!isDocument(outputOf(call))) for (const sentence of sentences) call.io.stderr.write(`${oneLine(sentence)}\n`);
   const isAwaited = call.flags.given("wait");
-  if (isAwaited) await waitUntilDone(call, () => leftOn(session.client, node));
+  if (isAwaited) await waitUntilDone(call, () => leftOn(client, node));
   const line = isAwaited ? "drained" : `draining${at === undefined ? "" : ` until ${at}`}`;
   const told = plain(DrainResponseSchema, drained) as object;
   printOutcome(call, { node, ...told, drained: isAwaited }, `node/${node} ${line}`);

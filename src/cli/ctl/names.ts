@@ -13,7 +13,7 @@ export const NAMES_OF: Readonly<Record<ObjectKind, (client: AdminClient) => Prom
   token: async (client) => (await client.listTokens({})).tokens.map((token) => token.name || token.id),
 };
 
-export function unknownName(kind: ObjectKind, name: string, known: readonly string[]): LlmgwError {
+function unknownName(kind: ObjectKind, name: string, known: readonly string[]): LlmgwError {
   const others = known.length === 0 ? ` There are no ${kind}s.` : "";
   return new LlmgwError("NOT_FOUND", `There is no ${kind} "${name}".${didYouMean(name, known)}${others}`);
 }
@@ -22,14 +22,18 @@ export function unknownName(kind: ObjectKind, name: string, known: readonly stri
 export const bareName = (kind: ObjectKind, name: string): string =>
   name.startsWith(`${kind}/`) ? name.slice(kind.length + 1) : name;
 
-/** The node that --node names, as the control plane has it; "" when none was named. */
+/** The object's name as the control plane has it. Fails with what was probably meant when there is none. */
+export async function knownName(client: AdminClient, kind: ObjectKind, asked: string): Promise<string> {
+  const name = bareName(kind, asked);
+  const known = await NAMES_OF[kind](client);
+  if (!known.includes(name)) throw unknownName(kind, name, known);
+  return name;
+}
+
+/** The node that --node names; "" when none was named. */
 export async function nodeFilter(client: AdminClient, { flags }: Call): Promise<string> {
   const asked = flags.text("node");
-  if (asked === undefined) return "";
-  const name = bareName("node", asked);
-  const known = await NAMES_OF.node(client);
-  if (!known.includes(name)) throw unknownName("node", name, known);
-  return name;
+  return asked === undefined ? "" : knownName(client, "node", asked);
 }
 
 /** A replica by its name, by the beginning of it, or by its profile when that has only one. */

@@ -5,7 +5,7 @@ import { OUTPUT, WATCH } from "../options.ts";
 import { nodeColumns } from "../render/columns.ts";
 import { nodePage } from "../render/node-page.ts";
 import { type Listing, lookingNow, showList } from "./listing.ts";
-import { bareName, NAMES_OF, unknownName } from "./names.ts";
+import { knownName } from "./names.ts";
 import { outputOf } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 
@@ -37,9 +37,7 @@ export const nodes: CommandSpec = {
 async function showNodes(call: Call, { client }: Session): Promise<number> {
   const [asked] = call.args;
   if (asked === undefined) return showList(call, client, ALL);
-  const name = bareName("node", asked);
-  const known = await NAMES_OF.node(client);
-  if (!known.includes(name)) throw unknownName("node", name, known);
+  const name = await knownName(client, "node", asked);
   const isPage = outputOf(call) === "table" && !call.flags.given("watch");
   if (!isPage) return showList(call, client, { ...ALL, ask: (it, signal) => it.listNodes({ id: name }, { signal }) });
   const [node] = (await client.listNodes({ id: name })).nodes;

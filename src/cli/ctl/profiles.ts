@@ -3,7 +3,7 @@ import type { CommandSpec } from "../command.ts";
 import { OUTPUT, WATCH } from "../options.ts";
 import { profileColumns } from "../render/columns.ts";
 import { showList } from "./listing.ts";
-import { bareName, NAMES_OF, unknownName } from "./names.ts";
+import { knownName } from "./names.ts";
 import { withSession } from "./session.ts";
 
 export const profiles: CommandSpec = {
@@ -17,12 +17,8 @@ export const profiles: CommandSpec = {
   ],
   run: (call) =>
     withSession(call, async ({ client }) => {
-      const [asked] = call.args;
-      const name = asked === undefined ? "" : bareName("profile", asked);
-      if (name !== "") {
-        const known = await NAMES_OF.profile(client);
-        if (!known.includes(name)) throw unknownName("profile", name, known);
-      }
+      const [asked = ""] = call.args;
+      const name = asked === "" ? "" : await knownName(client, "profile", asked);
       return showList(call, client, {
         answer: ListProfilesResponseSchema,
         item: ProfileSchema,

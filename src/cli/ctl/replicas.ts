@@ -5,7 +5,7 @@ import { OUTPUT, WATCH } from "../options.ts";
 import { type Looking, processColumns, replicaColumns } from "../render/columns.ts";
 import type { Column } from "../render/table.ts";
 import { showList } from "./listing.ts";
-import { bareName, findReplica, NAMES_OF, unknownName } from "./names.ts";
+import { findReplica, knownName } from "./names.ts";
 import { type Session, withSession } from "./session.ts";
 
 const PROFILE: OptionSpec = {
@@ -53,11 +53,8 @@ async function list(call: Call, session: Session, { columns, keep }: View): Prom
   const { client } = session;
   const [asked] = call.args;
   const id = asked === undefined ? "" : await findReplica(client, asked);
-  const profile = bareName("profile", call.flags.textOr("profile", ""));
-  if (profile !== "") {
-    const known = await NAMES_OF.profile(client);
-    if (!known.includes(profile)) throw unknownName("profile", profile, known);
-  }
+  const ofProfile = call.flags.textOr("profile", "");
+  const profile = ofProfile === "" ? "" : await knownName(client, "profile", ofProfile);
   const kept = (answer: ListReplicasResponse): ListReplicasResponse =>
     keep === undefined ? answer : { ...answer, replicas: answer.replicas.filter(keep) };
   return showList(call, client, {

@@ -1,11 +1,11 @@
 import { LlmgwError } from "../../core/errors.ts";
 import type { AdminClient } from "../../run/client.ts";
 import { GetRolloutResponseSchema } from "../../wire/gen/llmgw/v1/changing_pb.js";
-import type { Call, CommandSpec } from "../command.ts";
+import type { CommandSpec } from "../command.ts";
 import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
 import { rolloutPage } from "../render/rollout-page.ts";
 import { lookingNow } from "./listing.ts";
-import { bareName, NAMES_OF, unknownName } from "./names.ts";
+import { knownName } from "./names.ts";
 import { isDocument, outputOf, plain, printDocument, printOutcome } from "./output.ts";
 import { withSession } from "./session.ts";
 import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
@@ -22,7 +22,7 @@ const status: CommandSpec = {
   run: async (call) => {
     timeoutOf(call);
     return withSession(call, async ({ client }) => {
-      const profile = await knownProfile(client, call);
+      const profile = await knownName(client, "profile", call.args[0] ?? "");
       if (call.flags.given("wait")) await waitUntilDone(call, () => notComplete(client, profile));
       const rollout = await client.getRollout({ profile });
       const output = outputOf(call);
@@ -52,7 +52,7 @@ const undo: CommandSpec = {
     const wanted = call.flags.integer("to", 1) ?? 0;
     timeoutOf(call);
     return withSession(call, async ({ client }) => {
-      const profile = await knownProfile(client, call);
+      const profile = await knownName(client, "profile", call.args[0] ?? "");
       const { revision } = await client.undoRollout({ profile, revision: wanted });
       if (call.flags.given("wait")) await waitUntilReady(call, client, profile);
       printOutcome(call, { profile, revision }, `profile/${profile} is what it was as revision ${String(revision)}`);
@@ -70,13 +70,6 @@ export const rollout: CommandSpec = {
   ],
   commands: [status, undo],
 };
-
-async function knownProfile(client: AdminClient, call: Call): Promise<string> {
-  const name = bareName("profile", call.args[0] ?? "");
-  const known = await NAMES_OF.profile(client);
-  if (!known.includes(name)) throw unknownName("profile", name, known);
-  return name;
-}
 
 async function notComplete(client: AdminClient, profile: string): Promise<string | undefined> {
   const { state, sentence } = await client.getRollout({ profile });

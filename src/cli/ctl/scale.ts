@@ -1,7 +1,7 @@
 import { LlmgwError } from "../../core/errors.ts";
 import type { Call, CommandSpec } from "../command.ts";
 import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
-import { bareName, NAMES_OF, unknownName } from "./names.ts";
+import { knownName } from "./names.ts";
 import { printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
@@ -25,9 +25,7 @@ export const scale: CommandSpec = {
 };
 
 async function scaleOne(call: Call, { client }: Session, replicas: number): Promise<number> {
-  const profile = bareName("profile", call.args[0] ?? "");
-  const known = await NAMES_OF.profile(client);
-  if (!known.includes(profile)) throw unknownName("profile", profile, known);
+  const profile = await knownName(client, "profile", call.args[0] ?? "");
   const { before } = await client.scale({ profile, replicas });
   if (call.flags.given("wait")) await waitUntilReady(call, client, profile);
   const line = `profile/${profile} scaled from ${String(before)} to ${String(replicas)}`;

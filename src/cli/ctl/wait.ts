@@ -6,7 +6,7 @@ import { pause, systemClock } from "../../platform/clock.ts";
 import type { AdminClient } from "../../run/client.ts";
 import type { Call, CommandSpec, ObjectKind } from "../command.ts";
 import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
-import { NAMES_OF, unknownName } from "./names.ts";
+import { knownName } from "./names.ts";
 import { printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
@@ -91,10 +91,7 @@ interface Awaited {
 
 async function waitFor(call: Call, { client }: Session, awaited: Awaited): Promise<number> {
   const { kind, name, condition } = awaited;
-  if (condition !== "deleted") {
-    const known = await NAMES_OF[kind](client);
-    if (!known.includes(name)) throw unknownName(kind, name, known);
-  }
+  if (condition !== "deleted") await knownName(client, kind, `${kind}/${name}`);
   if (kind === "profile" && condition === "ready") await waitUntilReady(call, client, name);
   else await waitUntil(call, client, awaited);
   printOutcome(call, { kind, name, condition, met: true }, `${kind}/${name} ${condition}`);

@@ -7,7 +7,7 @@ import { Redraw } from "../../redraw.ts";
 import { benchPage } from "../../render/bench-page.ts";
 import { clientKey, ROUTER_OPTIONS } from "../client-key.ts";
 import { lookingNow } from "../listing.ts";
-import { bareName, NAMES_OF, unknownName } from "../names.ts";
+import { knownName } from "../names.ts";
 import { isDocument, outputOf, printDocument } from "../output.ts";
 import { routerUrlFor } from "../router-url.ts";
 import { type Session, withSession } from "../session.ts";
@@ -56,9 +56,7 @@ const askedOf = ({ flags }: Call): Asked => ({
 });
 
 async function benchModel(call: Call, session: Session, asked: Asked): Promise<number> {
-  const model = bareName("model", call.args[0] ?? "");
-  const known = await NAMES_OF.model(session.client);
-  if (!known.includes(model)) throw unknownName("model", model, known);
+  const model = await knownName(session.client, "model", call.args[0] ?? "");
   const routerUrl = await routerUrlFor(call, session);
   const key = await clientKey(call);
   const show = progressOf(call, asked.requests);
