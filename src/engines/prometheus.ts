@@ -1,3 +1,13 @@
+import type { Engine } from "./engine.ts";
+
+type Work = NonNullable<Engine["work"]>;
+
+/** The work of an engine that tells of it on its page of metrics. */
+export const workOnPage = (read: Work["read"]): Work => ({
+  request: () => ({ method: "GET", path: "/metrics", body: undefined }),
+  read,
+});
+
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{[^}]*\})? (\S+)/;
 
 /** The sum of each metric over all its labels, by name. Lines that are no samples, and values that are no numbers, are left out. */

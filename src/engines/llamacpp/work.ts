@@ -1,13 +1,11 @@
-import type { Engine, WorkCount } from "../engine.ts";
+import type { WorkCount } from "../engine.ts";
+import { workOnPage } from "../prometheus.ts";
 
 /**
  * The metrics page is written by the same loop that computes: it is late behind a long step, and never comes from a loop that
  * hangs. `n_decode_total` grows with every batch, of prompts and of answers; the token counters only at a request's end.
  */
-export const work: NonNullable<Engine["work"]> = {
-  request: () => ({ method: "GET", path: "/metrics", body: undefined }),
-  read: readWork,
-};
+export const work = workOnPage(readWork);
 
 /** Undefined for a page without these numbers. */
 export function readWork(page: string): WorkCount | undefined {

@@ -1,7 +1,6 @@
 import type { EngineApi } from "../../core/engine-api.ts";
 import type { Engine } from "../engine.ts";
-import { checkOpenaiProof } from "../openai-proof.ts";
-import { chooseFiles } from "../safetensors/files.ts";
+import { SAFETENSORS_ENGINE } from "../safetensors/engine.ts";
 import { memoryRules } from "../safetensors/memory.ts";
 import { command } from "./command.ts";
 import { explainExit } from "./exit.ts";
@@ -18,13 +17,10 @@ const APIS: readonly EngineApi[] = [
 
 /** SGLang: safetensors on GPUs, of one node or several. Its program is the Python that it is installed in. */
 export const sglang: Engine = {
+  ...SAFETENSORS_ENGINE,
   name: "sglang",
   program: "sglang",
-  formats: ["safetensors"],
   apis: APIS,
-  spansNodes: true,
-  servesOn: (rank) => rank === 0,
-  needsGpu: true,
   python: {
     name: "sglang",
     requiresPython: ">=3.10,<3.14",
@@ -36,16 +32,13 @@ export const sglang: Engine = {
   },
   probes: { version: VERSION_ARGS },
   memoryRules: (asked) => memoryRules(asked, MEMORY_OPTIONS),
-  chooseFiles,
   command,
   healthRequest,
   proofRequest,
   furtherProofs,
-  checkProof: checkOpenaiProof,
   capacityRequest,
   readCapacity,
   work,
   explainExit,
   readVersion,
-  readDevices: () => [],
 };

@@ -1,5 +1,5 @@
-import type { Engine, WorkCount } from "../engine.ts";
-import { sumOf, sumsOf } from "../prometheus.ts";
+import type { WorkCount } from "../engine.ts";
+import { sumOf, sumsOf, workOnPage } from "../prometheus.ts";
 
 /** Of all ranks that tell; of a group that works on the same requests only the first does. */
 const REQUESTS = ["sglang:num_running_reqs", "sglang:num_queue_reqs"] as const;
@@ -13,10 +13,7 @@ const DONE = [
 ] as const;
 
 /** The page is written beside the loop that computes, from what that loop last said: a loop that hangs shows as a standstill. */
-export const work: NonNullable<Engine["work"]> = {
-  request: () => ({ method: "GET", path: "/metrics", body: undefined }),
-  read: readWork,
-};
+export const work = workOnPage(readWork);
 
 /** Undefined for a page without these numbers; one that has no work behind it yet lists none of what was done. */
 function readWork(page: string): WorkCount | undefined {

@@ -1,7 +1,6 @@
 import type { EngineApi } from "../../core/engine-api.ts";
 import type { Engine } from "../engine.ts";
-import { checkOpenaiProof } from "../openai-proof.ts";
-import { chooseFiles } from "../safetensors/files.ts";
+import { SAFETENSORS_ENGINE } from "../safetensors/engine.ts";
 import { memoryRules } from "../safetensors/memory.ts";
 import { command } from "./command.ts";
 import { explainExit } from "./exit.ts";
@@ -19,34 +18,29 @@ const APIS: readonly EngineApi[] = [
 
 /** vLLM: safetensors on GPUs, of one node or several. */
 export const vllm: Engine = {
+  ...SAFETENSORS_ENGINE,
   name: "vllm",
   program: "vllm",
-  formats: ["safetensors"],
   apis: APIS,
-  spansNodes: true,
-  servesOn: (rank) => rank === 0,
-  needsGpu: true,
   python: {
     name: "vllm",
     requiresPython: ">=3.10,<3.14",
     program: "vllm",
     // Loads every part of it, torch and the kernels among them, to list what it understands.
     selfTest: ["serve", "--help"],
-    // The project keeps builds of every release for each CUDA beside the one for the newest on PyPI.
+    // The project keeps builds of a release for other CUDAs than PyPI's there, since 0.12. Its guide for users names such
+    // addresses for commits alone; that they are for versions too is in its docs/contributing/ci/nightly_builds.md.
     buildsFor: (version, backend) => `https://wheels.vllm.ai/${version}/${backend}`,
   },
   probes: { version: ["--version"] },
   memoryRules: (asked) => memoryRules(asked, MEMORY_OPTIONS),
-  chooseFiles,
   command,
   healthRequest,
   proofRequest,
   furtherProofs,
-  checkProof: checkOpenaiProof,
   capacityRequest,
   readCapacity,
   work,
   explainExit,
   readVersion,
-  readDevices: () => [],
 };

@@ -1,5 +1,5 @@
-import type { Engine, WorkCount } from "../engine.ts";
-import { sumOf, sumsOf } from "../prometheus.ts";
+import type { WorkCount } from "../engine.ts";
+import { sumOf, sumsOf, workOnPage } from "../prometheus.ts";
 
 /** Each exists once for every engine process behind the one that answers. */
 const REQUESTS = ["vllm:num_requests_running", "vllm:num_requests_waiting"] as const;
@@ -7,10 +7,7 @@ const REQUESTS = ["vllm:num_requests_running", "vllm:num_requests_waiting"] as c
 const DONE = ["vllm:iteration_tokens_total_count", "vllm:prompt_tokens_total", "vllm:generation_tokens_total"] as const;
 
 /** The page is written beside the loop that computes, from what that loop last said: a loop that hangs shows as a standstill. */
-export const work: NonNullable<Engine["work"]> = {
-  request: () => ({ method: "GET", path: "/metrics", body: undefined }),
-  read: readWork,
-};
+export const work = workOnPage(readWork);
 
 /** Undefined for a page without these numbers. */
 function readWork(page: string): WorkCount | undefined {
