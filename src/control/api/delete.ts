@@ -8,6 +8,7 @@ import { type DeleteRequest, type DeleteResponse, DeleteResponseSchema } from ".
 import { aliasesOf, deleteAlias } from "../alias-change.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { type Change, deleteNode, deleteProfile } from "../manifest-change.ts";
+import { unknownName } from "./refusal.ts";
 
 type Deleted = Result<Change<undefined>, ConnectError>;
 
@@ -20,22 +21,18 @@ const KINDS: Readonly<Record<string, (snapshot: Snapshot, name: string) => Delet
       return err(new ConnectError(reason, Code.FailedPrecondition));
     }
     const deleted = deleteProfile(snapshot, name);
-    return deleted.ok ? deleted : err(notFound("profile", name, deleted.error));
+    return deleted.ok ? deleted : err(unknownName("profile", name, deleted.error));
   },
   alias(snapshot, name) {
     const deleted = deleteAlias(snapshot, name);
-    return deleted.ok ? deleted : err(notFound("alias", name, deleted.error));
+    return deleted.ok ? deleted : err(unknownName("alias", name, deleted.error));
   },
   node(snapshot, name) {
     const node = snapshot.nodes.find(({ id }) => id === name);
-    if (node === undefined)
-      return err(
-        notFound(
-          "node",
-          name,
-          snapshot.nodes.map(({ id }) => id),
-        ),
-      );
+    if (node === undefined) {
+      const known = snapshot.nodes.map(({ id }) => id);
+      return err(unknownName("node", name, known));
+    }
     if (node.liveness === "connected") {
       const reason = `node ${name} is connected: stop its agent first, else it would join again at once`;
       return err(new ConnectError(reason, Code.FailedPrecondition));
@@ -56,6 +53,3 @@ export async function remove({ loop, agents }: ControlPlane, { kind, name }: Del
   if (kind.toLowerCase() === "node") agents.forget(nodeId(name));
   return create(DeleteResponseSchema);
 }
-
-const notFound = (kind: string, name: string, known: readonly string[]): ConnectError =>
-  new ConnectError(`there is no ${kind} "${name}".${didYouMean(name, known)}`, Code.NotFound);

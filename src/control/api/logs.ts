@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { messageOf } from "../../core/errors.ts";
-import { didYouMean } from "../../core/nearest.ts";
 import { type LogsRequest, type LogsResponse, LogsResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import type { ControlPlane } from "../control-plane.ts";
 import { readLog } from "./read-log.ts";
+import { unknownName } from "./refusal.ts";
 
 /** The engine's own output, live from its node, until it ends or the reader leaves. */
 export async function* logs(
@@ -15,11 +15,8 @@ export async function* logs(
   const { replicas } = plane.loop.snapshot;
   const replica = replicas.find(({ id }) => id === name);
   if (replica === undefined) {
-    const near = didYouMean(
-      name,
-      replicas.map(({ id }) => id),
-    );
-    throw new ConnectError(`there is no replica "${name}".${near}`, Code.NotFound);
+    const known = replicas.map(({ id }) => id);
+    throw unknownName("replica", name, known);
   }
   const lines = readLog(plane, replica, { tail, follow, rank, signal });
   try {

@@ -23,11 +23,8 @@ export function getRollout({ loop, clock }: ControlPlane, { profile: name }: Get
   const { profiles, replicas } = loop.snapshot;
   const stored = profiles.find(({ profile }) => profile.name === name);
   if (stored === undefined) {
-    throw unknownName(
-      "profile",
-      name,
-      profiles.map(({ profile }) => profile.name),
-    );
+    const known = profiles.map(({ profile }) => profile.name);
+    throw unknownName("profile", name, known);
   }
   const own = replicas.filter(({ profile }) => profile === name);
   return rolloutOf(stored, own, { now: clock.now(), demands: loop.demands });
