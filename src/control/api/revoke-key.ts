@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import type { ConnectError, HandlerContext } from "@connectrpc/connect";
 import { KEY_PREFIX } from "../../core/client-key.ts";
-import { didYouMean } from "../../core/nearest.ts";
 import { assertNever } from "../../core/result.ts";
 import {
   type RevokeKeyRequest,
@@ -12,6 +11,7 @@ import { callerInWords } from "../caller.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { revokeKey, type WhichKey } from "../keys/key-change.ts";
 import { keyToWire } from "../keys/key-set.ts";
+import { noneInForce, severalBegin } from "./refusal.ts";
 
 /** When this is answered, word of it is on its way to every router that is connected. */
 export async function endKey(
@@ -27,16 +27,11 @@ export async function endKey(
 }
 
 function refusal(asked: string, which: WhichKey): ConnectError {
-  // What was asked for may be a whole key.
-  const shown = asked.startsWith(KEY_PREFIX) ? "that begins so" : JSON.stringify(asked);
   switch (which.kind) {
-    case "unknown": {
-      const before = which.wasRevoked ? " in force: it was revoked before" : "";
-      const near = asked.startsWith(KEY_PREFIX) ? "" : didYouMean(asked, which.known);
-      return new ConnectError(`there is no client key ${shown}${before}.${near}`, Code.NotFound);
-    }
+    case "unknown":
+      return noneInForce({ what: "client key", text: asked, isSecret: asked.startsWith(KEY_PREFIX) }, which);
     case "ambiguous":
-      return new ConnectError(`several client keys begin so: ${which.names.join(", ")}`, Code.InvalidArgument);
+      return severalBegin("client key", which.names);
     default:
       return assertNever(which);
   }

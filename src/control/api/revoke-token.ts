@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import type { ConnectError, HandlerContext } from "@connectrpc/connect";
 import { readToken } from "../../core/access-token.ts";
-import { didYouMean } from "../../core/nearest.ts";
 import { assertNever } from "../../core/result.ts";
 import {
   type RevokeTokenRequest,
@@ -12,6 +11,7 @@ import { callerInWords } from "../caller.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { revokeToken, type WhichToken } from "../tokens/token-change.ts";
 import { tokenToWire } from "../tokens/token-state.ts";
+import { noneInForce, severalBegin } from "./refusal.ts";
 
 /** When this is answered, the token admits nobody and gives no more orders. */
 export async function endToken(
@@ -27,18 +27,11 @@ export async function endToken(
 }
 
 function refusal(asked: string, which: WhichToken): ConnectError {
-  const isSecret = readToken(asked) !== undefined;
   switch (which.kind) {
-    case "unknown": {
-      const shown = isSecret ? "that begins so" : JSON.stringify(asked);
-      const before = which.wasRevoked ? " in force: it was revoked before" : "";
-      return new ConnectError(
-        `there is no token ${shown}${before}.${isSecret ? "" : didYouMean(asked, which.known)}`,
-        Code.NotFound,
-      );
-    }
+    case "unknown":
+      return noneInForce({ what: "token", text: asked, isSecret: readToken(asked) !== undefined }, which);
     case "ambiguous":
-      return new ConnectError(`several tokens begin so: ${which.ids.join(", ")}`, Code.InvalidArgument);
+      return severalBegin("token", which.ids);
     default:
       return assertNever(which);
   }
