@@ -1,4 +1,6 @@
+import { parseDuration } from "../config/duration.ts";
 import { LlmgwError } from "../core/errors.ts";
+import type { Millis } from "../core/ids.ts";
 import type { Io } from "./io.ts";
 
 /** What completion may offer for an argument: the words of a list, or names that only the control plane knows. */
@@ -97,5 +99,14 @@ export class Flags {
       throw new LlmgwError("BAD_REQUEST", `--${name} takes a whole number of at least ${String(min)}, not "${value}".`);
     }
     return number;
+  }
+
+  /** Such as 90s or 5m. */
+  duration(name: string): Millis | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const parsed = parseDuration(value);
+    if (!parsed.ok) throw new LlmgwError("BAD_REQUEST", `--${name} ${parsed.error}.`);
+    return parsed.value;
   }
 }

@@ -1,5 +1,4 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { parseDuration } from "../../config/duration.ts";
 import { LlmgwError } from "../../core/errors.ts";
 import type { AdminClient } from "../../run/client.ts";
 import { DrainResponseSchema } from "../../wire/gen/llmgw/v1/changing_pb.js";
@@ -58,11 +57,8 @@ async function leftOn(client: AdminClient, id: string): Promise<string | undefin
 }
 
 /** In seconds; 0: none was given. */
-function deadlineOf(call: Call): number {
-  const text = call.flags.text("deadline");
-  if (text === undefined) return 0;
-  const parsed = parseDuration(text);
-  if (!parsed.ok) throw new LlmgwError("BAD_REQUEST", `--deadline ${parsed.error}.`);
+function deadlineOf({ flags }: Call): number {
+  const deadline = flags.duration("deadline");
   // 0 stands for none; who writes 0s wants it at once.
-  return Math.max(1, Math.ceil(parsed.value / 1000));
+  return deadline === undefined ? 0 : Math.max(1, Math.ceil(deadline / 1000));
 }

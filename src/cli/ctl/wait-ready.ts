@@ -1,7 +1,6 @@
 import { LlmgwError } from "../../core/errors.ts";
 import { formatDuration } from "../../core/format.ts";
 import { type Millis, millis } from "../../core/ids.ts";
-import { parseDuration } from "../../config/duration.ts";
 import { systemClock } from "../../platform/clock.ts";
 import type { AdminClient } from "../../run/client.ts";
 import { followProfile } from "../../run/follow-profile.ts";
@@ -15,13 +14,7 @@ import { isDocument, outputOf } from "./output.ts";
 /** Large weights take their time; `start_timeout` of a profile is of the same size. */
 const USUAL_TIMEOUT = millis(30 * 60_000);
 
-export function timeoutOf(call: Call): Millis {
-  const text = call.flags.text("timeout");
-  if (text === undefined) return USUAL_TIMEOUT;
-  const parsed = parseDuration(text);
-  if (!parsed.ok) throw new LlmgwError("BAD_REQUEST", `--timeout ${parsed.error}.`);
-  return parsed.value;
-}
+export const timeoutOf = ({ flags }: Call): Millis => flags.duration("timeout") ?? USUAL_TIMEOUT;
 
 /** Resolves when the profile has all its replicas ready; what is under way is shown on stderr. */
 export async function waitUntilReady(call: Call, client: AdminClient, name: string): Promise<void> {

@@ -1,6 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs, type Timestamp } from "@bufbuild/protobuf/wkt";
-import { parseDuration } from "../../../config/duration.ts";
 import { LlmgwError } from "../../../core/errors.ts";
 import type { Millis } from "../../../core/ids.ts";
 import type { KeyLimitsSchema } from "../../../wire/gen/llmgw/v1/common_pb.js";
@@ -67,10 +66,8 @@ function parseBudget(text: string): Budget {
 
 /** Undefined: never. */
 export function expiryOf(flags: Flags, now: Millis): Timestamp | undefined {
-  const text = flags.text("expires");
-  if (text === undefined) return undefined;
-  const duration = parseDuration(text);
-  if (!duration.ok) throw new LlmgwError("BAD_REQUEST", `--expires ${duration.error}.`);
-  if (duration.value === 0) throw new LlmgwError("BAD_REQUEST", "--expires 0s would make a key that has ended.");
-  return timestampFromMs(now + duration.value);
+  const duration = flags.duration("expires");
+  if (duration === undefined) return undefined;
+  if (duration === 0) throw new LlmgwError("BAD_REQUEST", "--expires 0s would make a key that has ended.");
+  return timestampFromMs(now + duration);
 }

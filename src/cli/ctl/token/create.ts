@@ -1,9 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { parseDuration } from "../../../config/duration.ts";
 import { isLoopback } from "../../../config/ip.ts";
 import { LlmgwError } from "../../../core/errors.ts";
 import { formatDuration } from "../../../core/format.ts";
+import { type Millis, millis } from "../../../core/ids.ts";
 import { GRANTED_ROLES } from "../../../core/roles.ts";
 import {
   type CreateTokenRequestSchema,
@@ -11,17 +11,19 @@ import {
   CreateTokenResponseSchema,
   type Token,
 } from "../../../wire/gen/llmgw/v1/trust_pb.js";
-import type { Call, CommandSpec } from "../../command.ts";
+import type { Call, CommandSpec, Flags } from "../../command.ts";
 import { OUTPUT_PAGE } from "../../options.ts";
 import { isDocument, outputOf, plain, printDocument } from "../output.ts";
 import { withSession } from "../session.ts";
 
+const HOUR_MS = 3_600_000;
+
 type Request = MessageInitShape<typeof CreateTokenRequestSchema>;
 
 /** Long enough to walk to the machine, short enough that a token in somebody's history is of no use. */
-const JOIN_TTL = "1h";
+const JOIN_TTL = millis(HOUR_MS);
 /** A token of a person is renewed four times a year. */
-const USER_TTL = "90d";
+const USER_TTL = millis(90 * 24 * HOUR_MS);
 
 export const create: CommandSpec = {
   name: "create",
@@ -32,7 +34,10 @@ export const create: CommandSpec = {
   options: [
     { flags: "--node <id>", doc: "admit this node and no other (default: any that is not connected)" },
     { flags: "--uses <n>", doc: "how many nodes it admits (default: 1)" },
-    { flags: "--ttl <duration>", doc: `how long it is good (default: ${JOIN_TTL}; with --role ${USER_TTL})` },
+    {
+      flags: "--ttl <duration>",
+      doc: `how long it is good (default: ${formatDuration(JOIN_TTL)}; with --role ${formatDuration(USER_TTL)})`,
+    },
     {
       flags: "--role <role>",
       doc: "not for a node, but for somebody with this role: viewers read, operators change what runs, admins do everything, routers route",
@@ -64,7 +69,7 @@ export const create: CommandSpec = {
 function requestOf({ flags, args }: Call): Request {
   const [name] = args;
   const role = flags.text("role");
-  const ttlSeconds = secondsOf(flags.textOr("ttl", role === undefined ? JOIN_TTL : USER_TTL));
+  const ttlSeconds = ttlOf(flags, role === undefined ? JOIN_TTL : USER_TTL);
   if (role === undefined) {
     if (name !== undefined) {
       throw new LlmgwError(
@@ -82,11 +87,11 @@ function requestOf({ flags, args }: Call): Request {
   return { ttlSeconds, grant: { case: "user", value: { name, role } } };
 }
 
-function secondsOf(text: string): number {
-  const duration = parseDuration(text);
-  if (!duration.ok) throw new LlmgwError("BAD_REQUEST", `--ttl ${duration.error}.`);
-  if (duration.value >= 1000 && duration.value <= 3650 * 86_400_000) return Math.ceil(duration.value / 1000);
-  throw new LlmgwError("BAD_REQUEST", `--ttl takes a duration from 1s to 3650d, not ${text}.`);
+/** In seconds. */
+function ttlOf(flags: Flags, usual: Millis): number {
+  const ttl = flags.duration("ttl") ?? usual;
+  if (ttl >= 1000 && ttl <= 3650 * 24 * HOUR_MS) return Math.ceil(ttl / 1000);
+  throw new LlmgwError("BAD_REQUEST", `--ttl takes a duration from 1s to 3650d, not ${flags.textOr("ttl", "")}.`);
 }
 
 /** What to paste. A token that goes to `login` is typed there: shells remember their lines. */
