@@ -34,6 +34,10 @@ interface Sending {
   readonly rest?: Rest | undefined;
 }
 
+interface Try extends Omit<Sending, "fresh"> {
+  readonly question: Question;
+}
+
 /**
  * One client's request, from its head to the end of its answer, over as many replicas as it takes. It owns its state and
  * is told of everything by events: of the upload, of its attempts at replicas, of the client's socket, of the clock.
@@ -136,10 +140,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
         this.#refuse(ask.error, []);
         return;
       }
-      const sending = { model, replica: admission.to, failed: this.#tried.length, policy: this.#context.policyName };
-      noteTry(this.#trace, sending, this.#now());
-      this.#staleRetried = false;
-      this.#send(admission.to, question, { ask: ask.value, fresh: false });
+      this.#try(model, admission.to, { question, ask: ask.value });
     } else if (admission.kind === "full" || (admission.kind === "none" && model.route.holds === true)) {
       this.#wait(model, question);
     } else if (this.#lastFailure !== undefined) {
@@ -189,6 +190,14 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const later =
       route.replicas.length === 0 ? notReady(route, waited) : overloaded(route, reason, room.expectedWait());
     this.#refuse(later.refusal, later.headers);
+  }
+
+  /** Sends to a replica that has not had it yet. */
+  #try(model: Model, replica: Replica, { question, ask, rest }: Try): void {
+    const sending = { model, replica, failed: this.#tried.length, policy: this.#context.policyName };
+    noteTry(this.#trace, sending, this.#now());
+    this.#staleRetried = false;
+    this.#send(replica, question, { ask, fresh: false, rest });
   }
 
   #send(replica: Replica, { tokens, pick, hidesUsage }: Question, { ask, fresh, rest }: Sending): void {
@@ -247,23 +256,24 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
       attempts: this.#trace.attempts,
       staleRetried: this.#staleRetried,
     });
-    if (relay?.hasBegun !== true) this.#again(attempt, failure, decision);
-    else this.#goOn(attempt, { relay, failure, decision });
+    this.#leave();
+    if (decision.kind === "sameReplica" && this.#question !== undefined) {
+      this.#staleRetried = true;
+      this.#context.metrics.retried(failure.kind);
+      this.#send(attempt.replica, this.#question, { ...attempt.sending, fresh: true });
+    } else if (relay?.hasBegun !== true) this.#again(attempt.replica, failure, decision);
+    else this.#goOn(attempt.replica, { relay, failure, decision });
   }
 
   onStuck(): void {
     this.abort();
   }
 
-  #again({ replica, sending }: Attempt, failure: EngineFailure, decision: RetryDecision): void {
-    this.#leave();
+  /** The client has nothing of an answer: another replica is asked, or it is told what went wrong. */
+  #again(replica: Replica, failure: EngineFailure, decision: RetryDecision): void {
     this.#state = { kind: "deciding" };
     if (decision.kind === "fail" || this.#question === undefined || this.#model === undefined) {
       this.#failed(failure);
-    } else if (decision.kind === "sameReplica") {
-      this.#staleRetried = true;
-      this.#context.metrics.retried(failure.kind);
-      this.#send(replica, this.#question, { ask: sending.ask, fresh: true });
     } else {
       this.#lastFailure = failure;
       this.#tried.push(replica);
@@ -272,16 +282,8 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   }
 
   /** The client has a part of the answer: another replica says the rest, or it breaks off. */
-  #goOn(attempt: Attempt, { relay, failure, decision }: HalfWay): void {
-    const { replica, sending } = attempt;
+  #goOn(replica: Replica, { relay, failure, decision }: HalfWay): void {
     const question = this.#question;
-    this.#leave();
-    if (decision.kind === "sameReplica" && question !== undefined) {
-      this.#staleRetried = true;
-      this.#context.metrics.retried(failure.kind);
-      this.#send(replica, question, { ...sending, fresh: true });
-      return;
-    }
     const kept = this.#kept;
     const model = this.#model;
     if (decision.kind === "fail" || question === undefined || model === undefined || kept === undefined) {
@@ -298,10 +300,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const { to, handover } = next.value;
     this.#context.metrics.retried(failure.kind);
     this.#trace.isPieced ||= !kept.isCounted;
-    const sent = { model, replica: to, failed: this.#tried.length, policy: this.#context.policyName };
-    noteTry(this.#trace, sent, this.#now());
-    this.#staleRetried = false;
-    this.#send(to, question, { ask: handover.ask, fresh: false, rest: { relay, stream: handover.stream, kept } });
+    this.#try(model, to, { question, ask: handover.ask, rest: { relay, stream: handover.stream, kept } });
   }
 
   #failed(failure: EngineFailure): void {
@@ -345,13 +344,11 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   #refuse(refusal: Refusal, headers: readonly string[]): void {
     const { shape, requestId, res } = this.#request;
     const reply = refusalReply(shape, refusal, requestId);
-    if (this.#held !== undefined && res.headersSent) {
-      this.#held.fail(refusal);
-      this.#settle({ code: reply.status, outcome: "refused", detail: refusal.message });
-      return;
+    if (this.#held !== undefined && res.headersSent) this.#held.fail(refusal);
+    else {
+      const all = [...reply.headers, ...headers, ...this.ownHeaders()];
+      sendReply(this.#context.clock, this.#request, { ...reply, headers: all });
     }
-    const all = [...reply.headers, ...headers, ...this.ownHeaders()];
-    sendReply(this.#context.clock, this.#request, { ...reply, headers: all });
     this.#settle({ code: reply.status, outcome: "refused", detail: refusal.message });
   }
 

@@ -20,8 +20,7 @@ interface Successor {
 }
 
 /** The replica that would be picked now, if it can go on; otherwise why there is none. */
-export function successorOf(kept: KeptAnswer | undefined, admission: Admission<Replica>): Result<Successor, string> {
-  if (kept === undefined) return err("what was said is not kept");
+export function successorOf(kept: KeptAnswer, admission: Admission<Replica>): Result<Successor, string> {
   if (admission.kind !== "send") return err("there is no other replica");
   const handover = kept.handOver(admission.to.route);
   return handover.ok ? ok({ to: admission.to, handover: handover.value }) : handover;
