@@ -57,24 +57,8 @@ export class UsageTables implements UsageStore {
   }
 
   async totals(day: number): Promise<readonly KeyTotal[]> {
-    const month = monthOfDay(day);
-    const rows = await this.#db
-      .selectFrom("usage_days")
-      .select(["key_id", (row) => tokens(row).as("month_tokens")])
-      .select((row) =>
-        sql<number | string | null>`sum(case when day = ${day} then ${spent(row)} else 0 end)`.as("day_tokens"),
-      )
-      .where("day", ">=", firstDayOf(month))
-      .where("day", "<", firstDayOf(month + 1))
-      .groupBy("key_id")
-      .execute();
-    return rows.map(({ key_id: keyId, day_tokens, month_tokens }) => ({
-      keyId,
-      day,
-      month,
-      dayTokens: Number(day_tokens ?? 0),
-      monthTokens: Number(month_tokens ?? 0),
-    }));
+    const rows = await spentAround(this.#db, day).select("key_id").groupBy("key_id").execute();
+    return rows.map((row) => totalFromRow({ keyId: row.key_id, day }, row));
   }
 
   async requests(requestId: string): Promise<readonly KeptRequest[]> {
@@ -183,25 +167,40 @@ function totalsAsked(records: readonly UsageRecord[]): ReadonlyMap<string, numbe
 async function totalsOf(db: Transaction<Tables>, asked: ReadonlyMap<string, number>): Promise<readonly KeyTotal[]> {
   const totals: KeyTotal[] = [];
   for (const [keyId, day] of asked) {
-    const month = monthOfDay(day);
-    const { day_tokens, month_tokens } = await db
-      .selectFrom("usage_days")
-      .select((row) => tokens(row).as("month_tokens"))
-      .select((row) =>
-        sql<number | string | null>`sum(case when day = ${day} then ${spent(row)} else 0 end)`.as("day_tokens"),
-      )
-      .where("key_id", "=", keyId)
-      .where("day", ">=", firstDayOf(month))
-      .where("day", "<", firstDayOf(month + 1))
-      .executeTakeFirstOrThrow();
-    totals.push({ keyId, day, month, dayTokens: Number(day_tokens ?? 0), monthTokens: Number(month_tokens ?? 0) });
+    const row = await spentAround(db, day).where("key_id", "=", keyId).executeTakeFirstOrThrow();
+    totals.push(totalFromRow({ keyId, day }, row));
   }
   return totals;
 }
 
 type Row = ExpressionBuilder<Tables, "usage_days">;
 const spent = (row: Row) => sql<number>`${row.ref("prompt_tokens")} + ${row.ref("completion_tokens")}`;
-const tokens = (row: Row) => sql<number | string | null>`sum(${spent(row)})`;
+
+type Total = number | string | null;
+
+/** Tokens of a day, and of its whole month. */
+function spentAround(db: Kysely<Tables>, day: number) {
+  const month = monthOfDay(day);
+  return db
+    .selectFrom("usage_days")
+    .select((row) => [
+      sql<Total>`sum(${spent(row)})`.as("month_tokens"),
+      sql<Total>`sum(case when day = ${day} then ${spent(row)} else 0 end)`.as("day_tokens"),
+    ])
+    .where("day", ">=", firstDayOf(month))
+    .where("day", "<", firstDayOf(month + 1));
+}
+
+const totalFromRow = (
+  { keyId, day }: Pick<KeyTotal, "keyId" | "day">,
+  { day_tokens, month_tokens }: { readonly day_tokens: Total; readonly month_tokens: Total },
+): KeyTotal => ({
+  keyId,
+  day,
+  month: monthOfDay(day),
+  dayTokens: Number(day_tokens ?? 0),
+  monthTokens: Number(month_tokens ?? 0),
+});
 
 type Sums = SelectQueryBuilder<Tables, "usage_days", object>;
 
