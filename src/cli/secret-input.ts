@@ -1,21 +1,15 @@
 import { LlmgwError } from "../core/errors.ts";
-import { readTextIfThere } from "../platform/files.ts";
 import type { Call } from "./command.ts";
 import { type Io, isTerminal, readStdin } from "./io.ts";
+import { readNamedFile } from "./named-file.ts";
 
 /** Of --token, the file that --token-file names, what is typed unseen, or stdin. `what` is for messages: "the join token". */
 export async function readToken({ flags, io }: Call, what: string): Promise<string> {
-  const given = flags.text("token") ?? (await fromFile(flags.text("token-file"), what)) ?? (await fromInput(io, what));
+  const file = flags.text("token-file");
+  const given = flags.text("token") ?? (await (file === undefined ? fromInput(io, what) : readNamedFile(file, what)));
   const token = given.trim();
   if (token !== "") return token;
   throw new LlmgwError("BAD_REQUEST", `No token was given: type ${what}, pipe it in, or give --token-file.`);
-}
-
-async function fromFile(path: string | undefined, what: string): Promise<string | undefined> {
-  if (path === undefined) return undefined;
-  const text = await readTextIfThere(path);
-  if (text === undefined) throw new LlmgwError("BAD_REQUEST", `There is no file ${path} to read ${what} from.`);
-  return text;
 }
 
 async function fromInput(io: Io, what: string): Promise<string> {

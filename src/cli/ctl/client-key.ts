@@ -1,6 +1,5 @@
-import { LlmgwError } from "../../core/errors.ts";
-import { readTextIfThere } from "../../platform/files.ts";
 import type { Call, OptionSpec } from "../command.ts";
+import { readNamedFile } from "../named-file.ts";
 
 /** Every verb that sends requests as a client does takes these. */
 export const ROUTER_OPTIONS: readonly OptionSpec[] = [
@@ -15,7 +14,5 @@ export const ROUTER_OPTIONS: readonly OptionSpec[] = [
 export async function clientKey({ flags, io }: Call): Promise<string | undefined> {
   const file = flags.text("key-file");
   if (file === undefined) return io.env["LLMGW_API_KEY"] || undefined;
-  const text = await readTextIfThere(file);
-  if (text === undefined) throw new LlmgwError("BAD_REQUEST", `There is no file ${file} to read the key from.`);
-  return text.trim();
+  return (await readNamedFile(file, "the key")).trim();
 }

@@ -1,7 +1,6 @@
 import { ConnectError } from "@connectrpc/connect";
 import { type ErrorCode, LlmgwError, messageOf } from "../../core/errors.ts";
 import { systemClock } from "../../platform/clock.ts";
-import { readTextIfThere } from "../../platform/files.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { type AdminClient, type AdminTarget, type CallWatcher, connectAdmin } from "../../run/client.ts";
 import { readTlsFiles } from "../../pki/material.ts";
@@ -14,6 +13,7 @@ import { failureOf } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { homeFolder } from "../../platform/user.ts";
 import { logSettings } from "../log-settings.ts";
+import { readNamedFile } from "../named-file.ts";
 
 /** A verb's way to the control plane. */
 export interface Session {
@@ -33,7 +33,8 @@ export async function withSession(
   timeoutMs?: number,
 ): Promise<number> {
   const connection = await connectionFor(call.flags, call.io);
-  const ca = connection.caFile === undefined ? undefined : await readWhole(connection.caFile, "certificate authority");
+  const ca =
+    connection.caFile === undefined ? undefined : await readNamedFile(connection.caFile, "the certificate authority");
   const { server, token } = connection;
   const certificate = await ownCertificate(call.flags);
   const timeout = timeoutMs === undefined ? {} : { timeoutMs };
@@ -51,7 +52,8 @@ async function connectionFor(flags: Flags, io: Io): Promise<Connection> {
   const contextPath = contextFilePath({ env: io.env, home: homeFolder(io.env) });
   const contexts = await readContextFile(contextPath);
   const tokenFile = flags.text("token-file");
-  const tokenFromFile = tokenFile === undefined ? undefined : (await readWhole(tokenFile, "admin token")).trim();
+  const tokenFromFile =
+    tokenFile === undefined ? undefined : (await readNamedFile(tokenFile, "the admin token")).trim();
   return resolveConnection({ flags, env: io.env, contexts, contextPath, tokenFromFile });
 }
 
@@ -65,12 +67,6 @@ async function ownCertificate(flags: Flags): Promise<Pick<AdminTarget, "certific
   const read = await readTlsFiles({ cert, key }, "--");
   if (!read.ok) throw new LlmgwError("BAD_REQUEST", `${read.error.join("\n")}.`);
   return { certificate: { cert: read.value.cert, key: read.value.key } };
-}
-
-async function readWhole(path: string, what: string): Promise<string> {
-  const text = await readTextIfThere(path);
-  if (text === undefined) throw new LlmgwError("BAD_REQUEST", `There is no file ${path} to read the ${what} from.`);
-  return text;
 }
 
 /** With --log-level debug every call is logged on stderr. */
