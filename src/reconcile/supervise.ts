@@ -7,7 +7,6 @@ import {
   type AttemptEnd,
   type Capacity,
   type Effect,
-  processOf,
   type ProcessRef,
   type StopOutcome,
   type SupervisedState,
@@ -220,13 +219,12 @@ function terminate(
   return to(before, stopping, { kind: "signal", process, signal: "SIGTERM" });
 }
 
-/** What a stop means in each state. */
-const AT_STOP: Readonly<Record<SupervisedState["kind"], "abandon" | "terminate" | "settle" | "rest">> = {
+type WithProcess = "starting" | "ready" | "stopping";
+
+/** What a stop means in each state that has no process. */
+const AT_STOP: Readonly<Record<Exclude<SupervisedState["kind"], WithProcess>, "abandon" | "settle" | "rest">> = {
   preparing: "abandon",
   launching: "abandon",
-  starting: "terminate",
-  ready: "terminate",
-  stopping: "terminate",
   waiting: "settle",
   backoff: "settle",
   failed: "settle",
@@ -238,13 +236,10 @@ function onStop(before: Supervision, _event: SupervisorEvent, context: Superviso
   const { state } = before;
   // Told to end already: what changes is only what its end leads to.
   if (state.kind === "stopping") return to(before, { ...state, outcome: { kind: "stopped" } });
+  if (state.kind === "starting" || state.kind === "ready") return terminate(before, state.process, context);
   switch (AT_STOP[state.kind]) {
     case "abandon":
       return to(before, { kind: "abandoning" }, { kind: "abandon" });
-    case "terminate": {
-      const process = processOf(state);
-      return process === undefined ? to(before, { kind: "stopped" }) : terminate(before, process, context);
-    }
     case "settle":
       return to(before, { kind: "stopped" });
     case "rest":
