@@ -3,7 +3,7 @@ import type { RankReport } from "../core/gang.ts";
 import { formatDuration } from "../core/format.ts";
 import { bytes, type Millis, millis } from "../core/ids.ts";
 import type { ObservedReplica, ObservedReplicaState } from "../core/observed.ts";
-import { processOf, type SupervisedState, type Supervision } from "./supervision.ts";
+import { processOf, type StateOf, type SupervisedState, type Supervision } from "./supervision.ts";
 
 export interface Supervised {
   readonly supervision: Supervision;
@@ -29,8 +29,6 @@ export function observe(
     ...(rank === undefined ? {} : { rank }),
   };
 }
-
-type StateOf = { readonly [S in SupervisedState as S["kind"]]: S };
 
 interface Beside extends Pick<Supervision, "lastEnd"> {
   readonly engine: string;

@@ -131,7 +131,8 @@ export const newSupervision: Supervision = {
   lastEnd: "",
 };
 
-type StateOf = { readonly [S in SupervisedState as S["kind"]]: S };
+/** Each state by its kind. */
+export type StateOf = { readonly [S in SupervisedState as S["kind"]]: S };
 
 const never = (): undefined => undefined;
 
