@@ -6,7 +6,7 @@ export interface BackoffPolicy {
 }
 
 /** The longest wait before try number `attempt` (1 is the first repetition): base, doubled each time, up to max. */
-function ceilingOf(attempt: number, policy: BackoffPolicy): number {
+export function ceilingOf(attempt: number, policy: BackoffPolicy): number {
   // 2^30 bases are above any maximum, and beyond it the doubling would lose its meaning as a number.
   return Math.min(policy.max, policy.base * 2 ** Math.min(Math.max(0, attempt - 1), 30));
 }

@@ -13,6 +13,7 @@ import { type Millis, millis, plus } from "../core/ids.ts";
 import type { ObservedReplica } from "../core/observed.ts";
 import { withoutKey } from "../core/redact.ts";
 import { type Replica, type ReplicaState, type Share, sharesOf } from "../core/replica-state.ts";
+import { type BackoffPolicy, ceilingOf } from "./backoff.ts";
 import { listeningOf, type NodeReports, reportedState, type Sighting, sightingAt, stoppingWith } from "./follow.ts";
 import { judgeCheck, membersOf, problemsBefore } from "./gang-check.ts";
 
@@ -28,7 +29,7 @@ const MOST_ATTEMPTS = 5;
 const STABLE_AFTER = millis(60_000);
 /** Longer than agents take to notice an end and to say so. */
 const GATHER_ENDS = millis(500);
-const BACKOFF = { base: millis(1_000), max: millis(60_000) } as const;
+const BACKOFF: BackoffPolicy = { base: millis(1_000), max: millis(60_000) };
 
 /** One rank, as its node lets us know of it. */
 interface Rank {
@@ -192,7 +193,7 @@ function endOf({ replica, gang, now }: Following, { reason, lastLines, retry, se
   const isStable = served !== undefined && served >= STABLE_AFTER;
   const failures = isStable ? 1 : gang.failures + 1;
   const givenUp = served === undefined && (!retry || failures >= MOST_ATTEMPTS);
-  const delay = millis(Math.min(BACKOFF.max, BACKOFF.base * 2 ** (failures - 1)));
+  const delay = millis(ceilingOf(failures, BACKOFF));
   const next: Gang = {
     ...{ ...gang, ending: undefined, attempt: gang.attempt + 1, order: "prepare", members: [] },
     ...{ failures, lastEnd: reason, retryAt: plus(now, delay) },
