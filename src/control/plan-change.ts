@@ -1,7 +1,6 @@
 import type { NodeId } from "../core/ids.ts";
 import type { LookedModel } from "../core/model-facts.ts";
-import type { Profile } from "../core/profile.ts";
-import { specHash } from "../core/profile.ts";
+import { type Profile, specHash } from "../core/profile.ts";
 import { nodesOf, type Replica, sharesOf } from "../core/replica-state.ts";
 import { ok, type Result } from "../core/result.ts";
 import { aliasManifest } from "../config/alias.ts";
@@ -76,15 +75,14 @@ interface Seen {
 
 function plannedAlias(applied: AppliedObject, alias: Alias, { aliases }: Snapshot): PlannedObject {
   const was = aliases.find((stored) => stored.alias.name === alias.name)?.alias;
-  const read = (one: Alias): unknown => JSON.parse(aliasManifest(one));
-  const fields = was === undefined ? [] : differences("", read(was), read(alias));
+  const fields = was === undefined ? [] : fieldChanges(aliasManifest(was), aliasManifest(alias));
   return { ...applied, fields, places: [], removed: 0, restarted: 0, leastReady: 0, ready: 0, sentences: [] };
 }
 
 function planned(applied: AppliedObject, profile: Profile, all: Seen): PlannedObject {
   const { before, seen } = all;
   const was = before.profiles.find((stored) => stored.profile.name === profile.name)?.profile;
-  const fields = was === undefined ? [] : fieldChanges(was, profile);
+  const fields = was === undefined ? [] : fieldChanges(profileManifest(was), profileManifest(profile));
   const ready = before.replicas.filter(
     ({ profile: of, state }) => of === profile.name && state.kind === "ready",
   ).length;
@@ -155,11 +153,9 @@ function sentencesOf(standing: Standing, places: readonly PlannedPlace[]): reado
 
 const replicasInWords = (n: number): string => (n === 1 ? "1 replica is" : `${String(n)} replicas are`);
 
-/** Key by key of the manifest; maps are looked into, lists are not. */
-function fieldChanges(was: Profile, is: Profile): readonly FieldChange[] {
-  const read = (profile: Profile): unknown => JSON.parse(profileManifest(profile));
-  return differences("", read(was), read(is));
-}
+/** Key by key of two manifests; maps are looked into, lists are not. */
+const fieldChanges = (was: string, is: string): readonly FieldChange[] =>
+  differences("", JSON.parse(was), JSON.parse(is));
 
 function differences(path: string, was: unknown, is: unknown): readonly FieldChange[] {
   if (JSON.stringify(was) === JSON.stringify(is)) return [];
