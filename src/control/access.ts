@@ -93,7 +93,7 @@ export const ADMIN_CALLS: { readonly [M in keyof Methods]: Rule<M> } = {
   backup: { least: "admin", record: "nothing" },
 };
 
-const SUBJECTS: Readonly<Record<string, SubjectKind>> = { node: "node", profile: "profile" };
+const SUBJECTS: Readonly<Record<string, SubjectKind>> = { node: "node", profile: "profile", alias: "alias" };
 
 /** Kinds that have no events of their own are the server's. */
 const subjectOf = (kind: string): SubjectKind => SUBJECTS[kind.toLowerCase()] ?? "server";
