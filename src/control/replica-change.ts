@@ -1,5 +1,5 @@
 import { type Millis, type ProfileName, profileName, type ReplicaId } from "../core/ids.ts";
-import { baseCount, type Profile, specHash } from "../core/profile.ts";
+import { baseCount, type Profile, specHash, withCount } from "../core/profile.ts";
 import { type Replica, REPLICA_TRAITS } from "../core/replica-state.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Revision } from "../core/revision.ts";
@@ -30,9 +30,8 @@ export function scaleProfile(
         `apply it with replicas: ${n}; to have at least ${n}, with ${n} as replicas.min`,
     );
   }
-  const wanted: Profile = { ...profile, replicas: { kind: "fixed", count } };
   const was = baseCount(profile.replicas);
-  const put = putProfiles(before, [wanted], { at: now, origin: "apply", why: "" });
+  const put = putProfiles(before, [withCount(profile, count)], { at: now, origin: "apply", why: "" });
   if (!put.ok) return refused(put.error.join("; "));
   const message = `${name} is to have ${String(count)} replicas; it had ${String(was)}`;
   const events = put.value.events.map((event) => ({ ...event, reason: "ProfileScaled", message }));
