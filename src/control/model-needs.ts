@@ -32,11 +32,8 @@ export function unknownTo({ nodes, models }: Snapshot, profiles: readonly Profil
 
 /** The snapshot with what sources have said; of models that no profile names any more nothing is kept. */
 export function withLooked(before: Snapshot, looked: readonly LookedModel[]): Snapshot {
-  const wanted = new Set(
-    [...before.profiles, ...before.specs.map(({ spec }) => ({ profile: spec }))].map(
-      ({ profile }) => profile.model.source,
-    ),
-  );
+  const profiles = [...before.profiles.map(({ profile }) => profile), ...before.specs.map(({ spec }) => spec)];
+  const wanted = new Set(profiles.map(({ model }) => model.source));
   const merged = new Map([...before.models, ...looked].map((model) => [model.source, model]));
   const models = [...merged.values()].filter(({ source }) => wanted.has(source));
   return { ...before, models: models.toSorted((a, b) => (a.source < b.source ? -1 : 1)) };
