@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { sharesOf } from "../../core/replica-state.ts";
+import { shareOn } from "../../core/replica-state.ts";
 import {
   type ListEnginesRequest,
   type ListEnginesResponse,
@@ -22,7 +22,7 @@ export function listEngines(
         build: engineBuildToWire(build),
         replicas: replicas
           .filter(({ state }) => state.kind === "ready" && state.engine === `${build.name} ${build.version}`)
-          .filter(({ placement }) => sharesOf(placement).some((share) => share.node === id))
+          .filter(({ placement }) => shareOn(placement, id) !== undefined)
           .map((replica) => replica.id),
       })),
     );

@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { sharesOf } from "../../core/replica-state.ts";
+import { shareOn } from "../../core/replica-state.ts";
 import type { Snapshot, StoredNode } from "../../store/store.ts";
 import {
   type ListWeightsRequest,
@@ -36,7 +36,7 @@ function fetching({ id, inventory }: StoredNode, snapshot: Snapshot): readonly N
   const sourceOf = new Map(snapshot.profiles.map(({ profile }) => [profile.name, profile.model.source]));
   const waiting = snapshot.replicas.flatMap(({ state, placement, profile }) => {
     const source = sourceOf.get(profile);
-    const isHere = sharesOf(placement).some(({ node }) => node === id);
+    const isHere = shareOn(placement, id) !== undefined;
     if (source === undefined || isHeld.has(source) || !isHere || state.kind !== "preparing") return [];
     return [{ source, progress: state.progress }];
   });
