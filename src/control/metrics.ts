@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { type NodeState, nodeState } from "../core/node.ts";
-import { REPLICA_TRAITS, sharesOf } from "../core/replica-state.ts";
+import { gpusInUse } from "../core/replica-state.ts";
 import { nodeViews } from "../scheduler/node-view.ts";
 import type { ControlLoop } from "./loop.ts";
 import { ROLLOUT_OUTCOMES } from "./rollout-count.ts";
@@ -58,8 +58,7 @@ const SAMPLES: Readonly<Record<keyof typeof METRICS, (source: Source) => readonl
     );
   },
   gpus: ({ snapshot: { nodes, replicas } }) => {
-    const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
-    const booked = new Set(holding.flatMap(({ placement }) => sharesOf(placement).flatMap(({ gpus }) => gpus)));
+    const booked = gpusInUse(replicas);
     const states = nodes.flatMap(({ inventory }) =>
       inventory.gpus.map(({ uuid, problem }) =>
         problem !== undefined ? "unhealthy" : booked.has(uuid) ? "in_use" : "free",

@@ -175,6 +175,12 @@ export const nodesOf = (placement: Placement | undefined): string =>
     .map(({ node }) => node)
     .join(" and ");
 
+/** The GPUs that are booked, on whatever node. */
+export const gpusInUse = (replicas: readonly Replica[]): ReadonlySet<GpuUuid> => {
+  const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
+  return new Set(holding.flatMap(({ placement }) => sharesOf(placement).flatMap(({ gpus }) => gpus)));
+};
+
 /** What a replica holds of a node; undefined: nothing. */
 export const shareOn = (placement: Placement | undefined, node: NodeId | string): Share | undefined =>
   sharesOf(placement).find((share) => share.node === node);

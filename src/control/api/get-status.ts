@@ -1,8 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { nodeState } from "../../core/node.ts";
-import { REPLICA_TRAITS, sharesOf } from "../../core/replica-state.ts";
+import { gpusInUse } from "../../core/replica-state.ts";
 import { VERSION } from "../../core/version.ts";
-import type { Snapshot } from "../../store/store.ts";
 import { type GetStatusResponse, GetStatusResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { toText, toTimestamp } from "../../wire/scalar.ts";
 import { attention } from "../attention.ts";
@@ -20,17 +19,12 @@ export function getStatus({ loop, routers, startedAt, routerUrl, clock }: Contro
     nodes: counts(nodes.map(nodeState)),
     replicas: counts(replicas.map(({ state }) => state.kind)),
     gpus: nodes.reduce((sum, { inventory }) => sum + inventory.gpus.length, 0),
-    gpusInUse: gpusInUse(snapshot),
+    gpusInUse: gpusInUse(replicas).size,
     profiles: profiles.length,
     requestsInFlight: replicas.reduce((sum, { id }) => sum + routers.inFlight(id), 0),
     routerUrl: routerUrl(),
     scaling: [...scalingSentences(snapshot, loop.demands, clock.monotonic())],
   });
-}
-
-function gpusInUse({ replicas }: Snapshot): number {
-  const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
-  return new Set(holding.flatMap(({ placement }) => sharesOf(placement).flatMap(({ gpus }) => gpus))).size;
 }
 
 /** How often each word is there. */
