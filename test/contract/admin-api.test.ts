@@ -1,11 +1,10 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { connect as http2Connect } from "node:http2";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { ScriptedRouter } from "../fakes/scripted-router.ts";
-import { agent, nodeStates, replicas, router, serving, site, SMOL, soon, states, stops, WAYS } from "./callers.ts";
+import { agent, nodeStates, ownFolder, replicas, router, serving, site, SMOL, soon, states, WAYS } from "./callers.ts";
 import { overSockets, type Site } from "./site.ts";
 
 describe.each(Object.entries(WAYS))("the admin API %s", (_, start) => {
@@ -176,14 +175,8 @@ describe("the port", () => {
 });
 
 describe("started again on the same folder", () => {
-  async function folder(): Promise<string> {
-    const made = await mkdtemp(join(tmpdir(), "llmgw-again-"));
-    stops.unshift(() => rm(made, { recursive: true }));
-    return made;
-  }
-
   test("token, profiles, replicas and revisions are the same, nothing is asked of the node anew", async () => {
-    const dataDir = await folder();
+    const dataDir = await ownFolder("again");
     const before = await overSockets({ dataDir });
     const { agent: one, id } = await serving(before);
     const desired = one.desired;
@@ -203,13 +196,13 @@ describe("started again on the same folder", () => {
   });
 
   test("a second control plane on the folder is refused with the first one's pid", async () => {
-    const dataDir = await folder();
+    const dataDir = await ownFolder("again");
     await site(overSockets, { dataDir });
     await expect(overSockets({ dataDir })).rejects.toThrow(`as process ${String(process.pid)}: stop it first`);
   });
 
   test("a drain waits for routers that have not come back yet", async () => {
-    const dataDir = await folder();
+    const dataDir = await ownFolder("again");
     const before = await overSockets({ dataDir });
     const { id } = await serving(before);
     await before.stop();

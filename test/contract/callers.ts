@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, expect } from "vitest";
 import type { ObservedReplicaState } from "../../src/core/observed.ts";
 import type { Replica } from "../../src/wire/gen/llmgw/v1/admin_pb.js";
@@ -8,8 +11,18 @@ import { inProcess, overSockets, type Site, type SiteOptions } from "./site.ts";
 /** What a test has started: stopped after it, the last one first. */
 export const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
+  // One that cannot be stopped is no reason to leave the others there.
+  const failures: unknown[] = [];
+  for (const stop of stops.splice(0).reverse()) await stop().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join("\n"));
 });
+
+/** A folder of the test's own, removed when all that the test has started was stopped. */
+export async function ownFolder(name: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `llmgw-${name}-`));
+  stops.unshift(() => rm(folder, { recursive: true }));
+  return folder;
+}
 
 export const SMOL = "kind: Profile\nname: smol\nserves: [smol, default]\nmodel: { source: hf:a/b }\n";
 export const READY: ObservedReplicaState = {

@@ -1,18 +1,14 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { typed } from "../fakes/typed.ts";
-import { agent, serving, site, SMOL, soon, states, stops } from "./callers.ts";
+import { agent, ownFolder, serving, site, SMOL, soon, states } from "./callers.ts";
 import { overSockets, type Site } from "./site.ts";
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "llmgw-store-"));
-});
-afterEach(async () => {
-  await rm(folder, { recursive: true });
+  folder = await ownFolder("store");
 });
 
 const ctl = (on: Pick<Site, "url" | "token"> | undefined, ...words: readonly string[]) =>
@@ -20,8 +16,7 @@ const ctl = (on: Pick<Site, "url" | "token"> | undefined, ...words: readonly str
 
 /** A control plane with one profile that serves, backed up into a file and stopped. */
 async function backedUp() {
-  const dataDir = await mkdtemp(join(tmpdir(), "llmgw-before-"));
-  stops.push(() => rm(dataDir, { recursive: true }));
+  const dataDir = join(folder, "before");
   const on = await overSockets({ dataDir });
   const { agent: one, id } = await serving(on);
   await on.admin.createKey({ name: "laptop" });

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toJsonString } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { ListKeysResponseSchema } from "../../src/wire/gen/llmgw/v1/admin_pb.js";
-import { reasons, router, site, soon, stops, WAYS } from "./callers.ts";
+import { ownFolder, reasons, router, site, soon, WAYS } from "./callers.ts";
 import { overSockets, type Site } from "./site.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -91,8 +90,7 @@ describe.each(Object.entries(WAYS))("client keys %s", (_, start) => {
 });
 
 test("keys outlive the control plane, and no file of it holds one", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "llmgw-keys-"));
-  stops.push(() => rm(dataDir, { recursive: true }));
+  const dataDir = await ownFolder("keys");
   const first = await overSockets({ dataDir });
   const { secret } = await first.admin.createKey({ name: "app" });
   await first.stop();

@@ -1,5 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -7,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { bytes } from "../../src/core/ids.ts";
 import type { BackupResponse } from "../../src/wire/gen/llmgw/v1/operating_pb.js";
 import { examineSqlite } from "../../src/store/sqlite-copy.ts";
-import { agent, nodeStates, serving, site, SMOL, soon, states, stops, WAYS } from "./callers.ts";
+import { agent, nodeStates, ownFolder, serving, site, SMOL, soon, states, WAYS } from "./callers.ts";
 import { inProcess, overSockets, type Site } from "./site.ts";
 
 const TWO = [
@@ -134,8 +133,7 @@ async function received(
 
 describe("a backup", () => {
   test("is the whole store while it is in use, and leaves nothing behind", async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), "llmgw-backup-"));
-    stops.unshift(() => rm(dataDir, { recursive: true }));
+    const dataDir = await ownFolder("backup");
     const on = await site(overSockets, { dataDir });
     await serving(on);
     const { bytes: content, end } = await received(on);

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -9,15 +8,13 @@ import { freePort } from "../e2e/cluster.ts";
 import { until } from "../e2e/wait.ts";
 import { json, RawUpstream } from "../fakes/raw-upstream.ts";
 import { served } from "../fakes/served-site.ts";
-import { soon, states, stops } from "./callers.ts";
+import { ownFolder, soon, states, stops } from "./callers.ts";
 
 const ANSWER = json('{"choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1,"total_tokens":3}}');
 
 let folder = "";
 beforeEach(async () => {
-  const made = await mkdtemp(join(tmpdir(), "llmgw-alone-"));
-  folder = made;
-  stops.push(() => rm(made, { recursive: true }));
+  folder = await ownFolder("alone");
 });
 
 interface Alone {

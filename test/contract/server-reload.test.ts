@@ -1,8 +1,7 @@
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parseServerConfig, type ServerConfig } from "../../src/config/server.ts";
 import { withLiveSettings } from "../../src/config/server-live.ts";
 import { millis } from "../../src/core/ids.ts";
@@ -14,22 +13,12 @@ import { createConnectTransport, Http2SessionManager } from "@connectrpc/connect
 import { AdminService } from "../../src/wire/gen/llmgw/v1/admin_pb.js";
 import { ScriptedAgent } from "../fakes/scripted-agent.ts";
 import { freePort } from "../e2e/cluster.ts";
-
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
+import { ownFolder, stops } from "./callers.ts";
 
 function configOf(yaml: string): ServerConfig {
   const parsed = parseServerConfig({ text: yaml, file: "x", env: {}, readSecret: () => ({ ok: false, error: "" }) });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.error));
   return parsed.value;
-}
-
-async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), "llmgw-reload-"));
-  stops.push(() => rm(made, { recursive: true }));
-  return made;
 }
 
 async function started(config: ServerConfig, dataDir: string): Promise<RunningServer> {
@@ -40,7 +29,7 @@ async function started(config: ServerConfig, dataDir: string): Promise<RunningSe
 
 test("SIGHUP takes engines live: nodes are told without a restart; what needs one stays as it was", async () => {
   const base = 'listen: "127.0.0.1:0"\nrouter: { listen: "" }\n';
-  const server = await started(configOf(base), join(await folder(), "data"));
+  const server = await started(configOf(base), join(await ownFolder("reload"), "data"));
   const sessionManager = new Http2SessionManager(server.url);
   stops.push(() => {
     sessionManager.abort();
@@ -76,7 +65,7 @@ const shownAt = (port: number): Promise<string> =>
   });
 
 test("a router shows a renewed certificate without a restart, and keeps the old one while the files do not fit", async () => {
-  const dir = await folder();
+  const dir = await ownFolder("reload");
   const making = { dir, days: 30, force: true, now: millis(Date.now()) };
   await initAuthority(making);
   await issueServer(["a.example"], making);

@@ -1,8 +1,7 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { soon, stops } from "../contract/callers.ts";
+import { ownFolder, soon, stops } from "../contract/callers.ts";
 import { json, RawUpstream } from "../fakes/raw-upstream.ts";
 import { served } from "../fakes/served-site.ts";
 import { freePort } from "./cluster.ts";
@@ -13,9 +12,7 @@ const ANSWER = json('{"choices":[],"usage":{"prompt_tokens":2,"completion_tokens
 
 let folder = "";
 beforeEach(async () => {
-  const made = await mkdtemp(join(tmpdir(), "llmgw-workers-"));
-  folder = made;
-  stops.push(() => rm(made, { recursive: true }));
+  folder = await ownFolder("workers");
 });
 
 interface Several {
@@ -158,6 +155,7 @@ describe("a router with workers", () => {
     const listen = `127.0.0.1:${String(taken.port)}`;
     await writeFile(file, JSON.stringify({ servers: ["http://127.0.0.1:1"], listen, workers: 2, metrics_listen: "" }));
     const running = llmgw(["router", "-c", file, "--data-dir", folder]);
+    stops.push(() => running.end());
     expect(await running.exited).toBe(1);
     expect(running.output()).toContain(`listen: cannot listen on ${listen}: another program has this port`);
   });
