@@ -17,6 +17,14 @@ export interface Looking {
 export const ageOf = (at: Timestamp | undefined, now: Millis): string =>
   at === undefined ? "" : formatAge(now - timestampMs(at));
 
+/** "in 5m", or "5m ago". */
+export const fromNow = (at: number, now: Millis): string =>
+  at > now ? `in ${formatAge(at - now)}` : `${formatAge(now - at)} ago`;
+
+/** When something ends that may go on for ever. */
+export const expiry = (at: Timestamp | undefined, now: Millis): string =>
+  at === undefined ? "never" : fromNow(timestampMs(at), now);
+
 /** Good news green, trouble red, what is on its way yellow; the rest as it is. */
 export function stateColour(state: string, colours: Colours): ((text: string) => string) | undefined {
   if (state === "ready") return colours.green;

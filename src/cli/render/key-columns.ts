@@ -1,8 +1,5 @@
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { formatAge } from "../../core/format.ts";
-import type { Millis } from "../../core/ids.ts";
 import type { Key } from "../../wire/gen/llmgw/v1/admin_pb.js";
-import { ageOf, type Looking } from "./columns.ts";
+import { ageOf, expiry, type Looking } from "./columns.ts";
 import type { Column } from "./table.ts";
 
 export const keyColumns = ({ now, colours }: Looking): readonly Column<Key>[] => [
@@ -16,17 +13,11 @@ export const keyColumns = ({ now, colours }: Looking): readonly Column<Key>[] =>
   { header: "MODELS", cell: (key) => (key.models.length === 0 ? "all" : key.models.join(",")) },
   { header: "LIMITS", cell: limitWords },
   { header: "BUDGET LEFT", cell: budgetWords },
-  { header: "EXPIRES", cell: (key) => expiry(key, now), ticks: true },
+  { header: "EXPIRES", cell: (key) => expiry(key.expiresAt, now), ticks: true },
   { header: "AGE", cell: (key) => ageOf(key.createdAt, now), right: true, ticks: true },
   { header: "ID", cell: (key) => key.id, wide: true },
   { header: "CREATED BY", cell: (key) => key.createdBy, wide: true },
 ];
-
-const expiry = ({ expiresAt }: Key, now: Millis): string => {
-  if (expiresAt === undefined) return "never";
-  const left = timestampMs(expiresAt) - now;
-  return left > 0 ? `in ${formatAge(left)}` : `${formatAge(-left)} ago`;
-};
 
 function limitWords({ limits }: Key): string {
   if (limits === undefined) return "none";

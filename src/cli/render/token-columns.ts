@@ -1,8 +1,5 @@
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { formatAge } from "../../core/format.ts";
-import type { Millis } from "../../core/ids.ts";
 import type { Token } from "../../wire/gen/llmgw/v1/trust_pb.js";
-import { ageOf, type Looking } from "./columns.ts";
+import { ageOf, expiry, type Looking } from "./columns.ts";
 import type { Column } from "./table.ts";
 
 export const tokenColumns = ({ now, colours }: Looking): readonly Column<Token>[] => [
@@ -15,7 +12,7 @@ export const tokenColumns = ({ now, colours }: Looking): readonly Column<Token>[
     colour: (token) => (token.state === "active" ? colours.green : colours.red),
   },
   { header: "USES LEFT", cell: usesLeft },
-  { header: "EXPIRES", cell: (token) => expiry(token, now), ticks: true },
+  { header: "EXPIRES", cell: (token) => expiry(token.expiresAt, now), ticks: true },
   { header: "AGE", cell: (token) => ageOf(token.createdAt, now), right: true, ticks: true },
   { header: "NODES", cell: ({ nodes }) => (nodes.length === 0 ? "-" : nodes.join(",")), wide: true },
   { header: "CREATED BY", cell: (token) => token.createdBy, wide: true },
@@ -28,9 +25,3 @@ function whom({ kind, node, name, role }: Token): string {
 
 const usesLeft = ({ kind, uses, usesLeft: left }: Token): string =>
   kind === "user" ? "-" : `${String(left)}/${String(uses)}`;
-
-function expiry({ expiresAt }: Token, now: Millis): string {
-  if (expiresAt === undefined) return "never";
-  const left = timestampMs(expiresAt) - now;
-  return left > 0 ? `in ${formatAge(left)}` : `${formatAge(-left)} ago`;
-}

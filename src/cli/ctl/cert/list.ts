@@ -1,9 +1,8 @@
-import { formatAge } from "../../../core/format.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import type { IssuedEntry } from "../../../pki/issued.ts";
 import type { CommandSpec } from "../../command.ts";
 import { OUTPUT } from "../../options.ts";
-import type { Looking } from "../../render/columns.ts";
+import { fromNow, type Looking } from "../../render/columns.ts";
 import { type Column, table } from "../../render/table.ts";
 import { lookingNow, lookOf } from "../listing.ts";
 import { isDocument, outputOf, printDocument } from "../output.ts";
@@ -44,7 +43,7 @@ const certificateColumns = ({ now, colours }: Looking): readonly Column<IssuedEn
   },
   {
     header: "EXPIRES",
-    cell: ({ notAfter }) => (notAfter > now ? `in ${formatAge(notAfter - now)}` : `${formatAge(now - notAfter)} ago`),
+    cell: ({ notAfter }) => fromNow(notAfter, now),
     right: true,
     ticks: true,
     colour: ({ notAfter }) => (notAfter - now < SOON_MS ? colours.yellow : undefined),
