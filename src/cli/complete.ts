@@ -1,4 +1,5 @@
 import { type ArgumentSpec, type CommandSpec, flagName, type ObjectKind, type OptionSpec } from "./command.ts";
+import { optionOf, type Place, startOf, step } from "./place-in-tree.ts";
 
 /** What may stand where the cursor is: words, and names of these kinds that only the control plane knows. */
 export interface Candidates {
@@ -16,20 +17,10 @@ type Found = Pick<Candidates, "words" | "names" | "files">;
 
 const NONE: Found = { words: [], names: [], files: false };
 
-interface Place {
-  readonly spec: CommandSpec;
-  readonly options: readonly OptionSpec[];
-  /** Arguments before the cursor that are neither options nor their values. */
-  readonly argumentsBefore: number;
-  /** The option that waits for its value at the cursor. */
-  readonly pending: OptionSpec | undefined;
-  readonly given: ReadonlyMap<string, string>;
-}
-
 /** Candidates for the last of the words, which may be empty; `words` begins after the program's own name. */
 export function complete(root: CommandSpec, words: readonly string[]): Candidates {
   const current = words.at(-1) ?? "";
-  const place = walk(root, words.slice(0, -1));
+  const place = words.slice(0, -1).reduce(step, startOf(root));
   const { given } = place;
   if (place.pending !== undefined) return { ...valuesOf(place.pending, current), prefix: "", given };
   const [, prefix, start] = /^(--[a-z-]+=)(.*)$/s.exec(current) ?? [];
@@ -47,9 +38,6 @@ const valuesOf = ({ flags, choices = [], completes = [] }: OptionSpec, start: st
 
 /** By how help calls it. */
 const isPath = (form: string): boolean => /[<[](file|dir)(\.\.\.)?[>\]]/.test(form);
-
-const optionOf = ({ options }: Place, word: string): OptionSpec | undefined =>
-  options.find(({ flags }) => flags.split(/[ ,]+/).includes(word));
 
 function positional({ spec, argumentsBefore }: Place): Found {
   const commands = (spec.commands ?? []).filter((command) => command.hidden !== true);
@@ -70,30 +58,3 @@ function argumentAt(list: readonly ArgumentSpec[], at: number): ArgumentSpec | u
   const last = list.at(-1);
   return list[at] ?? (last?.form.includes("...") === true ? last : undefined);
 }
-
-function walk(root: CommandSpec, words: readonly string[]): Place {
-  const options = root.options ?? [];
-  let place: Place = { spec: root, options, argumentsBefore: 0, pending: undefined, given: new Map() };
-  for (const word of words) place = step(place, word);
-  return place;
-}
-
-function step(place: Place, word: string): Place {
-  const { pending, given } = place;
-  if (pending !== undefined) return { ...place, pending: undefined, given: adding(given, pending, word) };
-  if (word.startsWith("-")) return stepOption(place, word);
-  const child = place.spec.commands?.find((command) => command.name === word);
-  if (child === undefined) return { ...place, argumentsBefore: place.argumentsBefore + 1 };
-  const options = [...(child.options ?? []), ...place.options];
-  return { ...place, spec: child, options, argumentsBefore: 0 };
-}
-
-function stepOption(place: Place, word: string): Place {
-  const [, long, value] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? [];
-  const option = optionOf(place, long ?? word);
-  if (option?.flags.includes("<") !== true) return place;
-  return value === undefined ? { ...place, pending: option } : { ...place, given: adding(place.given, option, value) };
-}
-
-const adding = (given: Place["given"], option: OptionSpec, value: string): Place["given"] =>
-  new Map([...given, [flagName(option), value]]);

@@ -1,5 +1,6 @@
 import { didYouMean } from "../core/nearest.ts";
-import type { CommandSpec, OptionSpec } from "./command.ts";
+import type { CommandSpec } from "./command.ts";
+import { type Place, startOf, step } from "./place-in-tree.ts";
 
 const HELP: readonly string[] = ["--help", "-h"];
 
@@ -11,29 +12,13 @@ export function unknownWord(root: CommandSpec, argv: readonly string[]): string 
   const end = argv.indexOf("--");
   const words = end === -1 ? argv : argv.slice(0, end);
   if (!words.some((word) => HELP.includes(word))) return undefined;
-  let place: Place = { spec: root, options: root.options ?? [], path: root.name };
-  let isValue = false;
+  let place = startOf(root);
   for (const word of words) {
-    if (isValue) isValue = false;
-    else if (word.startsWith("-")) isValue = takesValue(place.options, word);
-    else {
-      const next = place.spec.commands?.find(({ name }) => name === word);
-      if (next === undefined) return unknown(place, word);
-      const options = [...(next.options ?? []), ...place.options];
-      place = { spec: next, options, path: `${place.path} ${word}` };
-    }
+    place = step(place, word);
+    if (place.argumentsBefore > 0) return unknown(place, word);
   }
   return undefined;
 }
-
-interface Place {
-  readonly spec: CommandSpec;
-  readonly options: readonly OptionSpec[];
-  readonly path: string;
-}
-
-const takesValue = (options: readonly OptionSpec[], word: string): boolean =>
-  options.some(({ flags }) => flags.includes("<") && flags.split(/[ ,]+/).includes(word));
 
 /** Words after a command without commands are its arguments. */
 function unknown({ spec, path }: Place, word: string): string | undefined {
