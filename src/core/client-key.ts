@@ -15,6 +15,17 @@ export interface KeyLimits {
 /** Those that routers divide among themselves: each may use its share without asking. */
 export type SharedLimits = Pick<KeyLimits, "requestsPerMinute" | "tokensPerMinute" | "concurrency">;
 
+export type SharedLimitName = keyof SharedLimits;
+
+export const SHARED_LIMITS: readonly SharedLimitName[] = ["requestsPerMinute", "tokensPerMinute", "concurrency"];
+
+/** One value for each of them. */
+export const ofSharedLimits = <T>(value: (limit: SharedLimitName) => T): Readonly<Record<SharedLimitName, T>> => ({
+  requestsPerMinute: value("requestsPerMinute"),
+  tokensPerMinute: value("tokensPerMinute"),
+  concurrency: value("concurrency"),
+});
+
 export const NO_LIMITS: KeyLimits = {
   requestsPerMinute: undefined,
   tokensPerMinute: undefined,

@@ -1,12 +1,12 @@
-import type { KeyGrant } from "../../core/client-key.ts";
-import type { Allowance, SharedLimitName } from "../../routing/limits/decide.ts";
+import type { KeyGrant, SharedLimitName } from "../../core/client-key.ts";
+import type { Allowance } from "../../routing/limits/decide.ts";
 import { KeyUse } from "../../routing/limits/use.ts";
 
 /** Requests of one key that wait for a share at the same time: more are refused at once. */
 const MOST_WAITING = 64;
 
-export type Refused = Record<SharedLimitName, number>;
-const NONE: Refused = { requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 0 };
+type Refused = Record<SharedLimitName, number>;
+export const NONE_REFUSED: Readonly<Refused> = { requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 0 };
 
 /** The owner of a key, with what this router has seen of it. The object stays while its key does, so that counts stay right. */
 export class Caller {
@@ -19,7 +19,7 @@ export class Caller {
   /** What was told last is that no slot of its share here is free. */
   isToldFull = false;
   /** Requests that were refused although other routers may have had room, since that was told. */
-  refused: Refused = { ...NONE };
+  refused: Refused = { ...NONE_REFUSED };
   /** Before this moment, by the monotonic clock, waiting for a share is in vain. */
   shortUntil = 0;
   readonly #waiting = new Set<() => void>();

@@ -1,9 +1,14 @@
-import type { KeyGrant, KeyLimits, SharedLimits } from "../../core/client-key.ts";
-import { type Allowance, alone, type SharedLimitName } from "../../routing/limits/decide.ts";
+import {
+  type KeyGrant,
+  type KeyLimits,
+  ofSharedLimits,
+  type SharedLimitName,
+  type SharedLimits,
+} from "../../core/client-key.ts";
+import { type Allowance, alone } from "../../routing/limits/decide.ts";
 
 /** How many routers there may be when nobody has said it: a router that has not heard a word yet takes half. */
 const UNKNOWN_ROUTERS = 2;
-const SHARED: readonly SharedLimitName[] = ["requestsPerMinute", "tokensPerMinute", "concurrency"];
 
 /**
  * What this router may admit of each key's limits. With other routers it is what the control plane has given it; while that
@@ -79,9 +84,8 @@ export class Division {
 }
 
 function mapLimits(limits: KeyLimits, share: (limit: number, name: SharedLimitName) => number): SharedLimits {
-  const [requestsPerMinute, tokensPerMinute, concurrency] = SHARED.map((name) => {
+  return ofSharedLimits((name) => {
     const limit = limits[name];
     return limit === undefined ? undefined : share(limit, name);
   });
-  return { requestsPerMinute, tokensPerMinute, concurrency };
 }

@@ -1,12 +1,11 @@
-import type { SharedLimits } from "../../core/client-key.ts";
+import { ofSharedLimits, SHARED_LIMITS, type SharedLimits } from "../../core/client-key.ts";
 import { type Millis, millis } from "../../core/ids.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { SharedLimitName } from "../../routing/limits/decide.ts";
 import type { KeyShare, LimitShares } from "../../wire/gen/llmgw/v1/usage_pb.js";
 import { demandToWire, type KeyDemand, sharesFromWire } from "../../wire/shares.ts";
 import { totalFromWire } from "../../wire/usage.ts";
 import type { Heard, Said, SessionPart } from "../session-part.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, NONE_REFUSED } from "./caller.ts";
 import type { KeyBook } from "./key-book.ts";
 
 const TELL_EVERY: Millis = millis(1_000);
@@ -138,7 +137,7 @@ export class ShareBook implements SessionPart {
     for (const caller of this.#active) {
       const demand = tellDemand(caller, now);
       keys.push(demand);
-      caller.refused = { requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 0 };
+      caller.refused = { ...NONE_REFUSED };
       // What is used goes down by itself, and that is news too.
       if (isIdle(demand)) caller.isActive = false;
       else still.add(caller);
@@ -195,9 +194,7 @@ export class ShareBook implements SessionPart {
   }
 }
 
-const SHARED: readonly SharedLimitName[] = ["requestsPerMinute", "tokensPerMinute", "concurrency"];
-
-const hasSharedLimit = ({ grant }: Caller): boolean => SHARED.some((name) => grant.limits[name] !== undefined);
+const hasSharedLimit = ({ grant }: Caller): boolean => SHARED_LIMITS.some((name) => grant.limits[name] !== undefined);
 
 const isFull = ({ grant, allowance, use }: Caller): boolean =>
   grant.limits.concurrency !== undefined && use.inFlight > 0 && use.inFlight >= (allowance.shares.concurrency ?? 0);
@@ -217,17 +214,13 @@ function demandOf({ grant, allowance, use, refused }: Caller, now: Millis): KeyD
   const perRequest = requests === 0 ? 1 : Math.max(1, Math.ceil(tokens / requests));
   const used = { requestsPerMinute: requests, tokensPerMinute: tokens, concurrency: use.inFlight };
   const more = { ...refused, tokensPerMinute: refused.tokensPerMinute * perRequest };
-  const of = (name: SharedLimitName) =>
+  const demands = ofSharedLimits((name) =>
     grant.limits[name] === undefined
       ? undefined
-      : { share: shares[name] ?? 0, used: used[name], wanted: used[name] + more[name] };
-  return {
-    keyId: grant.id,
-    requestsPerMinute: of("requestsPerMinute"),
-    tokensPerMinute: of("tokensPerMinute"),
-    concurrency: of("concurrency"),
-  };
+      : { share: shares[name] ?? 0, used: used[name], wanted: used[name] + more[name] },
+  );
+  return { keyId: grant.id, ...demands };
 }
 
 const isIdle = (demand: KeyDemand): boolean =>
-  SHARED.every((name) => demand[name] === undefined || (demand[name].used === 0 && demand[name].wanted === 0));
+  SHARED_LIMITS.every((name) => demand[name] === undefined || (demand[name].used === 0 && demand[name].wanted === 0));

@@ -1,6 +1,7 @@
+import type { SharedLimitName } from "../../core/client-key.ts";
 import { type Millis, millis } from "../../core/ids.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { decideLimits, type LimitDecision, type SharedLimitName } from "../../routing/limits/decide.ts";
+import { decideLimits, type LimitDecision } from "../../routing/limits/decide.ts";
 import { rateLimitHeaders } from "../../routing/limits/headers.ts";
 import type { Moment } from "../../routing/limits/use.ts";
 import type { Later } from "../refusals.ts";

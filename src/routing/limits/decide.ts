@@ -1,11 +1,9 @@
-import type { KeyLimits, SharedLimits } from "../../core/client-key.ts";
+import { type KeyLimits, SHARED_LIMITS, type SharedLimitName, type SharedLimits } from "../../core/client-key.ts";
 import { type Millis, millis } from "../../core/ids.ts";
 import { untilNextDay, untilNextMonth } from "../../core/usage.ts";
 import type { KeyUse, Moment } from "./use.ts";
 
 export type LimitName = keyof KeyLimits;
-
-export type SharedLimitName = keyof SharedLimits;
 
 /** What one router may admit under a key. */
 export interface Allowance {
@@ -82,5 +80,4 @@ export function decideLimits(use: KeyUse, allowance: Allowance, now: Moment): Li
   return ADMIT;
 }
 
-const isShared = (limit: LimitName): limit is SharedLimitName =>
-  limit === "requestsPerMinute" || limit === "tokensPerMinute" || limit === "concurrency";
+const isShared = (limit: LimitName): limit is SharedLimitName => SHARED_LIMITS.some((shared) => shared === limit);

@@ -1,8 +1,8 @@
-import type { SharedLimits } from "../../core/client-key.ts";
+import { SHARED_LIMITS, type SharedLimitName, type SharedLimits } from "../../core/client-key.ts";
 import { type Millis, millis } from "../../core/ids.ts";
 import { allocate } from "./allocate.ts";
 import { MINUTE } from "./minute.ts";
-import { confirm, type Held, heldBy, isMinute, SHARED_LIMITS, type SharedLimit, Sharer } from "./sharer.ts";
+import { confirm, type Held, heldBy, isMinute, Sharer } from "./sharer.ts";
 
 export interface LedgerTimes {
   /** How long a sharer that hears nothing goes on with what it has; then it takes an equal part, and never more. */
@@ -18,7 +18,7 @@ export interface LedgerTimes {
 }
 
 /** What a sharer says of one key. */
-export type KeyReport = Readonly<Record<SharedLimit, Report | undefined>> & { readonly keyId: string };
+export type KeyReport = Readonly<Record<SharedLimitName, Report | undefined>> & { readonly keyId: string };
 
 interface Report {
   readonly share: number;
@@ -258,7 +258,7 @@ interface Here {
 
 interface Division {
   readonly keyId: string;
-  readonly limit: SharedLimit;
+  readonly limit: SharedLimitName;
   readonly most: number | undefined;
   readonly now: Millis;
 }

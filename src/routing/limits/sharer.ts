@@ -1,11 +1,8 @@
-import type { SharedLimits } from "../../core/client-key.ts";
+import { ofSharedLimits, type SharedLimitName, type SharedLimits } from "../../core/client-key.ts";
 import type { Millis } from "../../core/ids.ts";
 
-export type SharedLimit = keyof SharedLimits;
-export const SHARED_LIMITS: readonly SharedLimit[] = ["requestsPerMinute", "tokensPerMinute", "concurrency"];
-
 /** What is used of it in a minute counts for that minute, whoever used it. */
-export const isMinute = (limit: SharedLimit): boolean => limit !== "concurrency";
+export const isMinute = (limit: SharedLimitName): boolean => limit !== "concurrency";
 
 /** One sharer's part of one limit, as the ledger knows it. */
 export interface Held {
@@ -50,7 +47,7 @@ export class Sharer {
   isAnswerDue = false;
   /** Keys of which it has another share than it knows. */
   readonly due = new Set<string>();
-  readonly #holdings = new Map<string, Map<SharedLimit, Held>>();
+  readonly #holdings = new Map<string, Map<SharedLimitName, Held>>();
   /** Keys with a ceiling above what was sent. */
   readonly #unconfirmed = new Set<string>();
 
@@ -63,11 +60,11 @@ export class Sharer {
     if (presence.kind !== "silent") this.hasLapsed = false;
   }
 
-  held(keyId: string, limit: SharedLimit): Held {
+  held(keyId: string, limit: SharedLimitName): Held {
     return this.#holdings.get(keyId)?.get(limit) ?? NOTHING_HELD;
   }
 
-  put(keyId: string, limit: SharedLimit, held: Held): void {
+  put(keyId: string, limit: SharedLimitName, held: Held): void {
     let of = this.#holdings.get(keyId);
     if (of === undefined) {
       of = new Map();
@@ -77,7 +74,7 @@ export class Sharer {
   }
 
   /** The next message will hold this share. */
-  send(keyId: string, limit: SharedLimit, sent: number): void {
+  send(keyId: string, limit: SharedLimitName, sent: number): void {
     const held = this.held(keyId, limit);
     const ceiling = Math.max(held.ceiling, sent);
     this.put(keyId, limit, { ...held, sent, ceiling, revision: this.revision + 1 });
@@ -100,13 +97,7 @@ export class Sharer {
   }
 
   shares(keyId: string, limits: SharedLimits): SharedLimits {
-    const of = (limit: SharedLimit): number | undefined =>
-      limits[limit] === undefined ? undefined : this.held(keyId, limit).sent;
-    return {
-      requestsPerMinute: of("requestsPerMinute"),
-      tokensPerMinute: of("tokensPerMinute"),
-      concurrency: of("concurrency"),
-    };
+    return ofSharedLimits((limit) => (limits[limit] === undefined ? undefined : this.held(keyId, limit).sent));
   }
 
   /** Everything that was due is in a message. */
