@@ -1,13 +1,11 @@
-import type { BodySpans } from "./body-spans.ts";
+import { type BodySpans, piecesOf, type Span } from "./body-spans.ts";
 
 export interface Body {
   readonly chunks: readonly Buffer[];
   readonly bytes: number;
 }
 
-interface Splice {
-  readonly start: number;
-  readonly end: number;
+interface Splice extends Span {
   readonly text: string;
 }
 
@@ -31,11 +29,11 @@ function spliced(body: Body, splices: readonly Splice[]): Body {
   let [from, bytes] = [0, body.bytes];
   for (const { start, end, text } of splices.toSorted((a, b) => a.start - b.start)) {
     const put = Buffer.from(text);
-    chunks.push(...range(body.chunks, from, start), put);
+    chunks.push(...piecesOf(body.chunks, { start: from, end: start }), put);
     bytes += put.length - (end - start);
     from = end;
   }
-  return { chunks: [...chunks, ...range(body.chunks, from, body.bytes)], bytes };
+  return { chunks: [...chunks, ...piecesOf(body.chunks, { start: from, end: body.bytes })], bytes };
 }
 
 /** The change that makes the last `stream_options` of a body ask for usage. The body is an object with at least one key. */
@@ -45,16 +43,4 @@ function usageSplice({ streamOptions: options, close }: BodySpans): Splice {
   if (options.includeUsage !== undefined) return { ...options.includeUsage, text: "true" };
   const inside = options.end - 1;
   return { start: inside, end: inside, text: options.isEmpty ? '"include_usage":true' : ',"include_usage":true' };
-}
-
-function range(chunks: readonly Buffer[], start: number, end: number): readonly Buffer[] {
-  const out: Buffer[] = [];
-  let offset = 0;
-  for (const chunk of chunks) {
-    const from = Math.max(start - offset, 0);
-    const to = Math.min(end - offset, chunk.length);
-    if (from < to) out.push(chunk.subarray(from, to));
-    offset += chunk.length;
-  }
-  return out;
 }

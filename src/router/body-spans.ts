@@ -4,6 +4,18 @@ export interface Span {
   readonly end: number;
 }
 
+/** The bytes of a range of a body that lies in pieces; none is copied. */
+export function* piecesOf(chunks: readonly Buffer[], { start, end }: Span): Generator<Buffer, undefined> {
+  let offset = 0;
+  for (const chunk of chunks) {
+    if (offset >= end) return;
+    const from = Math.max(start - offset, 0);
+    const to = Math.min(end - offset, chunk.length);
+    if (from < to) yield chunk.subarray(from, to);
+    offset += chunk.length;
+  }
+}
+
 /** Where in a body things stand that routing looks at or writes to. Offsets are from the body's first byte. */
 export interface BodySpans {
   /** What an engine reads before any message: tools, system prompt, instructions. In the body's order. */

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { hashText } from "../routing/hash.ts";
 import { NO_PROMPT, type PromptKeys } from "../routing/prompt.ts";
-import type { BodySpans, Span } from "./body-spans.ts";
+import { type BodySpans, piecesOf, type Span } from "./body-spans.ts";
 
 /** From here on each doubling of a prompt's length has a key, so that texts without messages share beginnings too. */
 const FIRST_STEP = 1_024;
@@ -92,7 +92,7 @@ class Walk {
   }
 
   #text(start: number, end: number): string {
-    return [...this.#pieces(start, end)].map((piece) => piece.toString("latin1")).join("");
+    return [...piecesOf(this.#chunks, { start, end })].map((piece) => piece.toString("latin1")).join("");
   }
 
   /** What has been passed is the same for all of a conversation. */
@@ -104,19 +104,8 @@ class Walk {
     const [only] = this.#chunks;
     // Most bodies come in one read.
     if (this.#chunks.length === 1 && only !== undefined) this.#crc = crc32(only.subarray(start, end), this.#crc);
-    else for (const piece of this.#pieces(start, end)) this.#crc = crc32(piece, this.#crc);
+    else for (const piece of piecesOf(this.#chunks, { start, end })) this.#crc = crc32(piece, this.#crc);
     this.#bytes += end - start;
     this.keys.push(this.#crc * LENGTH_STEPS + (this.#bytes % LENGTH_STEPS));
-  }
-
-  *#pieces(start: number, end: number): Generator<Buffer> {
-    let offset = 0;
-    for (const chunk of this.#chunks) {
-      const from = Math.max(start - offset, 0);
-      const to = Math.min(end - offset, chunk.length);
-      if (from < to) yield chunk.subarray(from, to);
-      offset += chunk.length;
-      if (offset >= end) return;
-    }
   }
 }
