@@ -1,8 +1,5 @@
 import { LlmgwError } from "../../core/errors.ts";
-import { formatDuration } from "../../core/format.ts";
-import { millis } from "../../core/ids.ts";
 import { didYouMean } from "../../core/nearest.ts";
-import { pause, systemClock } from "../../platform/clock.ts";
 import type { AdminClient } from "../../run/client.ts";
 import type { Call, CommandSpec, ObjectKind } from "../command.ts";
 import { OUTPUT_PAGE, TIMEOUT } from "../options.ts";
@@ -10,6 +7,7 @@ import { knownName } from "./names.ts";
 import { printOutcome } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
 import { timeoutOf, waitUntilReady } from "./wait-ready.ts";
+import { waitUntilDone } from "./wait-until.ts";
 
 interface Seen {
   readonly state: string;
@@ -58,7 +56,6 @@ const WAITABLE: Readonly<Record<WaitableKind, Waitable>> = {
 };
 
 const KINDS = Object.keys(WAITABLE) as readonly WaitableKind[];
-const LOOK_EVERY = millis(500);
 
 export const wait: CommandSpec = {
   name: "wait",
@@ -93,7 +90,7 @@ async function waitFor(call: Call, { client }: Session, awaited: Awaited): Promi
   const { kind, name, condition } = awaited;
   if (condition !== "deleted") await knownName(client, kind, `${kind}/${name}`);
   if (kind === "profile" && condition === "ready") await waitUntilReady(call, client, name);
-  else await waitUntil(call, client, awaited);
+  else await waitUntilDone(call, () => notYet(client, awaited), `${kind}/${name} was not ${condition}`);
   printOutcome(call, { kind, name, condition, met: true }, `${kind}/${name} ${condition}`);
   return 0;
 }
@@ -115,20 +112,11 @@ function conditionOf(kind: WaitableKind, condition: string): string {
   throw new LlmgwError("BAD_REQUEST", `A ${kind} is never "${condition}": wait for ${known.join(", ")}.${meant}`);
 }
 
-async function waitUntil(call: Call, client: AdminClient, { kind, name, condition }: Awaited): Promise<void> {
-  const timeout = timeoutOf(call);
-  const deadline = systemClock.monotonic() + timeout;
-  for (;;) {
-    const seen = await WAITABLE[kind].look(client, name);
-    if ((seen?.state ?? "deleted") === condition) return;
-    if (seen === undefined) throw new LlmgwError("NOT_FOUND", `The ${kind} "${name}" has been deleted.`);
-    if (seen.state === "failed" && condition === "ready")
-      throw new LlmgwError("FAILED", `${name} failed: ${seen.reason}`);
-    if (systemClock.monotonic() >= deadline) {
-      const reason = seen.reason === "" ? "" : ` (${seen.reason})`;
-      const late = `${kind}/${name} was not ${condition} within ${formatDuration(timeout)}: it is ${seen.state}${reason}.`;
-      throw new LlmgwError("WAIT_TIMEOUT", late);
-    }
-    await pause(systemClock, LOOK_EVERY);
-  }
+async function notYet(client: AdminClient, { kind, name, condition }: Awaited): Promise<string | undefined> {
+  const seen = await WAITABLE[kind].look(client, name);
+  if ((seen?.state ?? "deleted") === condition) return undefined;
+  if (seen === undefined) throw new LlmgwError("NOT_FOUND", `The ${kind} "${name}" has been deleted.`);
+  if (seen.state === "failed" && condition === "ready")
+    throw new LlmgwError("FAILED", `${name} failed: ${seen.reason}`);
+  return `it is ${seen.state}${seen.reason === "" ? "" : ` (${seen.reason})`}`;
 }
