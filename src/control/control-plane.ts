@@ -59,9 +59,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const table = { revision: Math.floor(startedAt * REVISIONS_PER_MS), models: [] };
   const later: { loop: ControlLoop | undefined } = { loop: undefined };
   const { unreachableAfter } = policy.liveness;
+  // Asked each time: it may change while they are connected.
+  const silentAfter = (): Millis => later.loop?.policy.liveness.unreachableAfter ?? unreachableAfter;
   const agents = new Agents({
     clock,
-    silentAfter: () => later.loop?.policy.liveness.unreachableAfter ?? unreachableAfter,
+    silentAfter,
     wake: () => later.loop?.wake(),
   });
   const usage = await UsageDesk.start({
@@ -74,7 +76,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const routers = new Routers({
     clock,
     table,
-    goneAfter: unreachableAfter,
+    goneAfter: silentAfter,
     wake: () => later.loop?.wakeForRouters(),
     parts: [usage, shares],
   });

@@ -54,7 +54,7 @@ export class SharedSite {
     this.#control = new Routers({
       clock: systemClock,
       table: { revision: 1, models: [] },
-      goneAfter: millis(15_000),
+      goneAfter: () => millis(15_000),
       wake: () => undefined,
       parts: [this.#usage, await ShareDesk.start(options)],
     });

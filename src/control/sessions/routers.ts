@@ -40,7 +40,7 @@ export class Routers {
   readonly #clock: Clock;
   readonly #wake: () => void;
   /** A router whose stream broke goes on with the last table: it counts as there for so long. */
-  readonly #goneAfter: Millis;
+  readonly #goneAfter: () => Millis;
   readonly #parts: readonly RouterPart[];
   #table: RouteTable;
   #keys: KeySet;
@@ -50,7 +50,7 @@ export class Routers {
   constructor(options: {
     readonly clock: Clock;
     readonly wake: () => void;
-    readonly goneAfter: Millis;
+    readonly goneAfter: () => Millis;
     readonly table: RouteTable;
     readonly parts?: readonly RouterPart[];
   }) {
@@ -77,9 +77,9 @@ export class Routers {
   }
 
   reports(): readonly RouterReport[] {
-    const now = this.#clock.monotonic();
+    const [now, goneAfter] = [this.#clock.monotonic(), this.#goneAfter()];
     for (const [id, { outbox, lastHeard }] of this.#entries) {
-      if (outbox === undefined && now - lastHeard >= this.#goneAfter) this.#entries.delete(id);
+      if (outbox === undefined && now - lastHeard >= goneAfter) this.#entries.delete(id);
     }
     return [...this.#entries].map(([router, { tableRevision, inFlight, waiting }]) => {
       return { router, tableRevision, inFlight, waiting };
@@ -94,7 +94,7 @@ export class Routers {
   /** Serves one router's stream until either end closes it. */
   async *session(
     requests: AsyncIterable<RouterSessionRequest>,
-    context: HandlerContext,
+    context: Pick<HandlerContext, "signal">,
   ): AsyncGenerator<RouterSessionResponse> {
     const outbox = new Outbox<RouterSessionResponse>();
     context.signal.addEventListener("abort", () => {
