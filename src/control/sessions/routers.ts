@@ -127,11 +127,10 @@ export class Routers {
 
   #open(hello: RouterHello, outbox: Outbox<RouterSessionResponse>): Entry {
     const { routerId: id, ended } = hello;
-    // Known to be gone: nothing waits there any more.
-    for (const gone of ended) if (gone !== id) this.#entries.delete(gone);
+    // Known to be gone: nothing waits there any more, though the end of its stream may not have come yet.
+    for (const gone of ended) if (gone !== id) this.#drop(gone, "the router that opened it has ended");
     if (id === "") throw new ConnectError("hello without a router id", Code.InvalidArgument);
-    const { entry, before } = this.#replace(id, outbox);
-    if (before?.outbox !== undefined) this.#lineClosed(before.line);
+    const entry = this.#replace(id, outbox);
     for (const part of this.#parts) part.opened(entry.line, hello);
     // First the keys: a router that has routes is asked at once.
     outbox.replace("keys", keysMessage(this.#keys));
@@ -141,9 +140,8 @@ export class Routers {
   }
 
   /** What the router was last said to have in flight stays until it says something else. */
-  #replace(id: string, outbox: Outbox<RouterSessionResponse>) {
-    const before = this.#entries.get(id);
-    before?.outbox?.end(new ConnectError("the same router has opened a newer connection", Code.Aborted));
+  #replace(id: string, outbox: Outbox<RouterSessionResponse>): Entry {
+    const before = this.#drop(id, "the same router has opened a newer connection");
     const entry: Entry = {
       line: lineOf(id, outbox),
       outbox,
@@ -154,7 +152,17 @@ export class Routers {
       lastHeard: this.#clock.monotonic(),
     };
     this.#entries.set(id, entry);
-    return { entry, before };
+    return entry;
+  }
+
+  /** Forgets a router and ends the stream that it has. Answers with what was known of it. */
+  #drop(id: string, why: string): Entry | undefined {
+    const entry = this.#entries.get(id);
+    this.#entries.delete(id);
+    if (entry?.outbox === undefined) return entry;
+    entry.outbox.end(new ConnectError(why, Code.Aborted));
+    this.#lineClosed(entry.line);
+    return entry;
   }
 
   #report(entry: Entry, { tableRevision, inFlight, waiting }: WireRouterReport): void {
