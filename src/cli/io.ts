@@ -43,10 +43,11 @@ export function coloursFor(stream: OutStream, env: Io["env"]): Colours {
   return pc.createColors(isTerminal(stream) && !refused);
 }
 
-export async function readStdin(io: Io): Promise<string> {
+export const readStdin = ({ stdin }: Io): Promise<string> => readTextOf(stdin);
+
+export async function readTextOf(stream: AsyncIterable<string | Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  for await (const chunk of io.stdin)
-    text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+  for await (const chunk of stream) text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
   return text + decoder.decode();
 }

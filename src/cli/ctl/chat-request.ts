@@ -1,6 +1,10 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { type ErrorCode, LlmgwError, messageOf } from "../../core/errors.ts";
+import { readChatPiece } from "../../wire/chat/piece.ts";
+import { readEngineFault } from "../../wire/engine-error.ts";
+import { parseJson } from "../../wire/json-value.ts";
+import { readTextOf } from "../io.ts";
 import { sseData } from "./sse-data.ts";
 
 export interface ChatTarget {
@@ -25,7 +29,7 @@ export type ChatBody = Readonly<Record<string, unknown>> & {
 /** The whole answer as the router gave it. */
 export async function chatOnce(target: ChatTarget, body: ChatBody): Promise<unknown> {
   const response = await send(target, body);
-  const text = await textOf(response).catch((error: unknown) => {
+  const text = await readTextOf(response).catch((error: unknown) => {
     throw brokeOff(error, target);
   });
   return parse(text, "the router's answer");
@@ -57,7 +61,7 @@ export async function* chatPieces(target: ChatTarget, body: ChatBody): AsyncGene
   try {
     for await (const data of sseData(response)) {
       if (data === "[DONE]") return undefined;
-      yield* piecesIn(parse(data, "a piece of the stream") as ChatChunk);
+      yield* piecesIn(parse(data, "a piece of the stream"));
     }
   } catch (error) {
     throw brokeOff(error, target);
@@ -65,28 +69,16 @@ export async function* chatPieces(target: ChatTarget, body: ChatBody): AsyncGene
   throw new LlmgwError("ENGINE_BROKE_OFF", "The answer broke off before its end.");
 }
 
-function piecesIn({ error, choices, usage }: ChatChunk): readonly ChatPiece[] {
-  if (error !== undefined) throw new LlmgwError("ENGINE_BROKE_OFF", error.message ?? "The stream broke off.");
-  const { content, reasoning_content: thought } = choices?.[0]?.delta ?? {};
-  return [...textIn("thought", thought), ...textIn("text", content), ...usageIn(usage)];
+function piecesIn(chunk: unknown): readonly ChatPiece[] {
+  const fault = readEngineFault(chunk);
+  if (fault !== undefined) throw new LlmgwError("ENGINE_BROKE_OFF", fault.message || "The stream broke off.");
+  const { reasoning = "", text = "", usage } = readChatPiece(chunk) ?? {};
+  const counts: readonly ChatPiece[] =
+    usage === undefined ? [] : [{ kind: "usage", prompt: usage.prompt, completion: usage.completion }];
+  return [...textIn("thought", reasoning), ...textIn("text", text), ...counts];
 }
 
-const textIn = (kind: "text" | "thought", text: unknown): readonly ChatPiece[] =>
-  typeof text === "string" && text !== "" ? [{ kind, text }] : [];
-
-function usageIn(usage: ChatChunk["usage"]): readonly ChatPiece[] {
-  const { prompt_tokens: prompt, completion_tokens: completion } = usage ?? {};
-  return typeof prompt === "number" && typeof completion === "number" ? [{ kind: "usage", prompt, completion }] : [];
-}
-
-/** The part of a stream's chunk that matters here. */
-interface ChatChunk {
-  readonly error?: { readonly message?: string };
-  readonly choices?: readonly {
-    readonly delta?: { readonly content?: unknown; readonly reasoning_content?: unknown };
-  }[];
-  readonly usage?: { readonly prompt_tokens?: unknown; readonly completion_tokens?: unknown } | null;
-}
+const textIn = (kind: "text" | "thought", text: string): readonly ChatPiece[] => (text === "" ? [] : [{ kind, text }]);
 
 function send({ routerUrl, ca, signal, key }: ChatTarget, body: ChatBody): Promise<IncomingMessage> {
   const url = new URL(`${routerUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/chat/completions`);
@@ -125,28 +117,12 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
 
 async function refusal(response: IncomingMessage): Promise<LlmgwError> {
   const status = response.statusCode ?? 0;
-  const text = await textOf(response);
-  const said = readMessage(text) ?? `the router answered ${String(status)}: ${text.slice(0, 300)}`;
+  const text = await readTextOf(response);
+  // What is not from the router itself, such as a proxy's page, is shown as it is.
+  const said = readEngineFault(parseJson(text))?.message || `the router answered ${String(status)}: ${text.slice(0, 300)}`;
   const hint =
     status === 401 ? " Give a key with --key-file or LLMGW_API_KEY; `llmgw ctl keys create NAME` makes one." : "";
   return new LlmgwError(BY_STATUS[status] ?? "FAILED", `${said}${hint}`);
-}
-
-function readMessage(text: string): string | undefined {
-  try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown } };
-    return typeof error?.message === "string" ? error.message : undefined;
-  } catch {
-    // Not from the router itself, such as a proxy's page: the caller shows it as it is.
-    return undefined;
-  }
-}
-
-async function textOf(response: IncomingMessage): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of response as AsyncIterable<Uint8Array>) text += decoder.decode(chunk, { stream: true });
-  return text + decoder.decode();
 }
 
 function parse(text: string, what: string): unknown {
