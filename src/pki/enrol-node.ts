@@ -1,9 +1,9 @@
+import { messageOf } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
-import { holdingFolder, loadAuthority, readIssued, writeIssued } from "./authority-folder.ts";
-import { entryOf, idEntry, idProblem } from "./commands.ts";
-import { certify } from "./make.ts";
-import { NODES } from "./roles.ts";
+import { loadAuthority } from "./authority-folder.ts";
+import { certifyNode } from "./certify-node.ts";
+import { idEntry, idProblem } from "./commands.ts";
 import { readSigningRequest, type RequestedKey } from "./signing-request.ts";
 
 /** Renewed over the node's own stream after two thirds of it; a node that was off for longer than the rest joins anew. */
@@ -23,14 +23,8 @@ export async function enrolNode(
 ): Promise<string> {
   const key = await requestedKey(node, request);
   if (!key.ok) throw new Error(key.error);
-  return holdingFolder(dir, async () => {
-    const authority = await loadAuthority(dir);
-    const leaf = { commonName: node, organization: NODES, names: [idEntry(node)], usage: "client" as const };
-    const certificate = await certify(authority, { ...leaf, now, lifetime: LIFETIME }, key.value.publicKey);
-    // Listed before it is handed out: a certificate that is in no list could never be revoked by its name.
-    await writeIssued(dir, [...(await readIssued(dir)), entryOf({ name: node, role: "node" }, certificate)]);
-    return certificate;
-  });
+  const leaf = { commonName: node, names: [idEntry(node)], now, lifetime: LIFETIME };
+  return certifyNode(dir, leaf, key.value.publicKey);
 }
 
 /** Whether the folder's authority can sign; the error says in words why not. */
@@ -39,6 +33,6 @@ export async function canSign(dir: string): Promise<Result<undefined, string>> {
     await loadAuthority(dir);
     return ok(undefined);
   } catch (error) {
-    return err(error instanceof Error ? error.message : String(error));
+    return err(messageOf(error));
   }
 }

@@ -3,13 +3,10 @@ import "reflect-metadata";
 import { X509Certificate as ReadCertificate } from "@peculiar/x509";
 import type { X509Certificate } from "node:crypto";
 import { millis, type Millis } from "../core/ids.ts";
-import { holdingFolder, loadAuthority, readIssued, writeIssued } from "./authority-folder.ts";
-import { factsOf } from "./certificate.ts";
-import { entryOf } from "./commands.ts";
 import { BACKDATED } from "./backdated.ts";
-import { certify } from "./make.ts";
+import { factsOf } from "./certificate.ts";
+import { certifyNode } from "./certify-node.ts";
 import type { NameEntry } from "./names.ts";
-import { NODES } from "./roles.ts";
 
 /**
  * A new certificate for a node's old key, as long as the one before, under the same names. The one before has been judged
@@ -29,11 +26,5 @@ export async function renewNode(
   ];
   const lifetime = millis(whole > BACKDATED ? whole - BACKDATED : whole);
   const { publicKey } = new ReadCertificate(certificate.raw);
-  return holdingFolder(dir, async () => {
-    const authority = await loadAuthority(dir);
-    const leaf = { commonName, organization: NODES, names, usage: "client" as const, now, lifetime };
-    const renewed = await certify(authority, leaf, publicKey);
-    await writeIssued(dir, [...(await readIssued(dir)), entryOf({ name: commonName, role: "node" }, renewed)]);
-    return renewed;
-  });
+  return certifyNode(dir, { commonName, names, now, lifetime }, publicKey);
 }
