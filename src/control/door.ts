@@ -4,7 +4,7 @@ import { type Millis, millis, type NodeId } from "../core/ids.ts";
 import type { Result } from "../core/result.ts";
 import type { GrantedRole } from "../core/roles.ts";
 import type { Clock } from "../platform/clock.ts";
-import { factsOf, inWords } from "../pki/certificate.ts";
+import { inWords } from "../pki/certificate.ts";
 import { judgeNode, type Judging, judgeRole, revocationKeys, type Trust } from "../pki/judge.ts";
 import type { Peer } from "./peer.ts";
 
@@ -42,11 +42,9 @@ export class Door {
 
   /** Lets the peer in as that node, or throws the refusal in words. */
   admitNode(peer: Peer, node: NodeId): Admission {
-    const path = this.#require(peer, (judging) => judgeNode(node, judging));
-    const [certificate] = path;
-    if (certificate === undefined) throw denied("no certificate was shown");
+    const { certificate, facts, path } = this.#require(peer, (judging) => judgeNode(node, judging));
     const keys = revocationKeys(path);
-    const { notAfter } = factsOf(certificate);
+    const { notAfter } = facts;
     return {
       certificate,
       refusal: () => {

@@ -27,8 +27,16 @@ type Rule = (facts: CertificateFacts, judging: Judging) => string | undefined;
 /** What it is worth comes before whose it is. */
 const COMMON_RULES: readonly Rule[] = [isForeign, isRevoked, comesTooEarly, hasEnded, isForOtherUse];
 
-/** Whether the peer is the node that it claims to be: the way to its authority when it is. The error is a whole clause for both sides' logs. */
-export function judgeNode(claimedId: string, judging: Judging): Result<Path, string> {
+/** A certificate that is worth something. */
+interface Judged {
+  readonly certificate: X509Certificate;
+  readonly facts: CertificateFacts;
+  /** The way to its authority. */
+  readonly path: Path;
+}
+
+/** Whether the peer is the node that it claims to be. The error is a whole clause for both sides' logs. */
+export function judgeNode(claimedId: string, judging: Judging): Result<Judged, string> {
   return judge(judging, [
     ...COMMON_RULES,
     isOperators,
@@ -38,31 +46,27 @@ export function judgeNode(claimedId: string, judging: Judging): Result<Path, str
 }
 
 /** What the peer may do, other than be a node, and the name that it goes by. */
-export function judgeRole(
-  judging: Judging,
-): Result<{ readonly path: Path; readonly name: string; readonly role: GrantedRole }, string> {
+export function judgeRole(judging: Judging): Result<{ readonly name: string; readonly role: GrantedRole }, string> {
   const judged = judge(judging, COMMON_RULES);
   if (!judged.ok) return judged;
-  const [leaf] = judging.certificates;
-  const facts = leaf === undefined ? undefined : factsOf(leaf);
-  const role = roleIn(facts?.organizations ?? []);
-  if (facts === undefined || role === undefined) {
-    const name = facts === undefined ? "" : ` ${nameOf(facts)}`;
-    return err(`the certificate${name} is refused: it carries no role, so it may be a node and nothing else`);
-  }
-  return ok({ path: judged.value, name: facts.commonName, role });
+  const { facts } = judged.value;
+  const role = roleIn(facts.organizations);
+  if (role === undefined) return err(refused(facts, "it carries no role, so it may be a node and nothing else"));
+  return ok({ name: facts.commonName, role });
 }
 
-function judge(judging: Judging, rules: readonly Rule[]): Result<Path, string> {
-  const [leaf] = judging.certificates;
-  if (leaf === undefined) return err("no certificate was shown, and this control plane asks for one");
-  const facts = factsOf(leaf);
+function judge(judging: Judging, rules: readonly Rule[]): Result<Judged, string> {
+  const [certificate] = judging.certificates;
+  if (certificate === undefined) return err("no certificate was shown, and this control plane asks for one");
+  const facts = factsOf(certificate);
   for (const rule of rules) {
     const why = rule(facts, judging);
-    if (why !== undefined) return err(`the certificate ${nameOf(facts)} is refused: ${why}`);
+    if (why !== undefined) return err(refused(facts, why));
   }
-  return ok(pathOf(judging) ?? []);
+  return ok({ certificate, facts, path: pathOf(judging) ?? [] });
 }
+
+const refused = (facts: CertificateFacts, why: string): string => `the certificate ${nameOf(facts)} is refused: ${why}`;
 
 const nameOf = ({ commonName, serial }: CertificateFacts): string =>
   `${commonName === "" ? "without a common name" : `of ${commonName}`} (serial ${serial})`;
