@@ -83,8 +83,8 @@ export class ShareDesk implements RouterPart {
 
   #note(id: string, state: "here" | "ended"): void {
     const { store, clock, logger } = this.#options;
-    this.#notedAt.set(id, clock.monotonic());
-    if (state === "ended") this.#notedAt.delete(id);
+    if (state === "here") this.#notedAt.set(id, clock.monotonic());
+    else this.#notedAt.delete(id);
     const noted = store.noteRouter(id, state, clock.now()).catch((error: unknown) => {
       logger.warn({ reason: messageOf(error), router: id }, "it cannot be written down which routers are here");
     });
