@@ -58,6 +58,13 @@ describe("takes out the event of the counts and nothing else", () => {
     expect(filter.push(Buffer.from(": ping\n"))?.toString()).toBe(": ping\n");
   });
 
+  test.each(["\n", "\r\n"])("not the empty line behind a comment, when it comes with the counts (%j)", (end) => {
+    const filter = new UsageFilter();
+    filter.push(Buffer.from(`${FINISH}${end}${end}`));
+    expect(filter.push(Buffer.from(`: hi${end}`))?.toString()).toBe(`: hi${end}`);
+    expect(filter.push(Buffer.from(`${end}${USAGE}${end}${end}`))?.toString()).toBe(end);
+  });
+
   test("whatever the pieces, the line ends and the length of the events", () => {
     const ends = fc.constantFrom("\n", "\r\n", "\r");
     const texts = fc.oneof(

@@ -2,8 +2,8 @@
 const LONGEST_USAGE_EVENT = 16_384;
 const LINE_END = String.raw`(?:\r\n|(?<!\r)\n|\r(?!\n))`;
 const EMPTY_LINE = new RegExp(LINE_END + LINE_END, "g");
-/** Whole lines that keep a connection alive and belong to no event. */
-const COMMENTS = /^(?::[^\r\n]*\r?\n)+/;
+/** Whole lines that keep a connection alive and belong to no event, and empty ones: that behind a comment may come later. */
+const COMMENTS = /^(?:(?::[^\r\n]*)?\r?\n)+/;
 const FINISHED = /"finish_reason":[ ]?"/;
 const FINISHED_BYTES = [Buffer.from('"finish_reason":"'), Buffer.from('"finish_reason": "')] as const;
 const WORD = Buffer.from('"usage"');
@@ -118,7 +118,7 @@ const isPlain = (chunk: Buffer): boolean =>
   chunk.length > 1 && chunk[chunk.length - 1] === LF && chunk[chunk.length - 2] === LF && !chunk.includes(WORD);
 
 function commentBytes(bytes: Buffer): number {
-  if (bytes[0] !== COLON) return 0;
+  if (bytes[0] !== COLON && bytes[0] !== CR && bytes[0] !== LF) return 0;
   return COMMENTS.exec(bytes.toString("latin1"))?.[0].length ?? 0;
 }
 
