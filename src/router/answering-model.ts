@@ -1,15 +1,9 @@
-import type { IncomingMessage } from "node:http";
 import { pickTarget } from "../routing/alias.ts";
-import { mix } from "../routing/hash.ts";
+import { hashText, mix } from "../routing/hash.ts";
 import { mayTry } from "../routing/health.ts";
 import type { ExchangeContext } from "./context.ts";
 import type { Fleet, Model } from "./fleet.ts";
-import { promptKeys } from "./prompt-keys.ts";
-import type { Upload } from "./upload.ts";
-
-interface Asked {
-  readonly req: Pick<IncomingMessage, "headers">;
-}
+import type { PromptNames } from "./prompt-keys.ts";
 
 /** Hashes have 32 bits. */
 const HASHES = 2 ** 32;
@@ -18,13 +12,14 @@ const HASHES = 2 ** 32;
 export function answeringModel(
   context: Pick<ExchangeContext, "fleet" | "clock" | "random">,
   asked: Model,
-  request: { readonly upload: Upload } & Asked,
+  names: Pick<PromptNames, "conversation">,
 ): Model | undefined {
   const { alias } = asked.route;
   if (alias === undefined) return asked;
   const { fleet } = context;
-  const conversation = conversationOf(asked.name, request);
-  const spread = conversation === undefined ? context.random() : (mix(conversation, 0) >>> 0) / HASHES;
+  // A conversation stays with the model that it began with; under another alias that may be another.
+  const { conversation } = names;
+  const spread = conversation === undefined ? context.random() : mix(conversation, hashText(asked.name)) / HASHES;
   const picked = pickTarget(alias, (name) => canAnswer(fleet, name, context), spread);
   return picked === undefined ? undefined : fleet.model(picked);
 }
@@ -35,11 +30,4 @@ function canAnswer(fleet: Fleet, name: string, { clock }: Pick<ExchangeContext, 
   if (model === undefined) return false;
   const now = clock.monotonic();
   return model.route.holds === true || model.replicas.some(({ health }) => mayTry(health, now));
-}
-
-/** A conversation stays with the model that it began with. */
-function conversationOf(model: string, { req, upload }: { readonly upload: Upload } & Asked): number | undefined {
-  const session = req.headers["x-claude-code-session-id"];
-  const { chunks, spans } = upload;
-  return promptKeys({ chunks, spans, model, session: typeof session === "string" ? session : "" }).conversation;
 }

@@ -15,6 +15,7 @@ import type { Model, Replica } from "./fleet.ts";
 import { HeldStream } from "./held-stream.ts";
 import { enter } from "./keys/enter.ts";
 import { noteFailure, noteProgress, noteRelay, noteTry, noteWait } from "./note.ts";
+import { PromptNames } from "./prompt-keys.ts";
 import { type Question, questionOf } from "./question.ts";
 import { allAside, engineFailed, noModel, notReady, overloaded, unknownModel } from "./refusals.ts";
 import type { Relay } from "./relay.ts";
@@ -118,7 +119,8 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   #begin(asked: Model, upload: Upload): void {
     this.#trace.model = asked.name;
-    const model = answeringModel(this.#context, asked, { req: this.#request.req, upload });
+    const names = new PromptNames(this.#request.req, upload);
+    const model = answeringModel(this.#context, asked, names);
     if (model === undefined) {
       this.#refuse(unknownModel(asked.name), []);
       return;
@@ -126,7 +128,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     this.#model = model;
     this.#trace.profile = model.route.profile;
     model.inFlight += 1;
-    this.#question = questionOf(this.#context, this.#request, { upload, model: model.name });
+    this.#question = questionOf(this.#context, this.#request, { upload, names, model: model.name });
     this.#dispatch(model, this.#question);
   }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { PromptKeys } from "../routing/prompt.ts";
-import { promptKeys } from "./prompt-keys.ts";
+import { keysForModel, promptKeys } from "./prompt-keys.ts";
 import { BodyScanner } from "./scan-body.ts";
 
 interface Sent {
@@ -17,7 +17,7 @@ function keysOf(body: unknown, { session = "", model = "m", cuts = [] }: Sent = 
   const scanner = new BodyScanner();
   for (const chunk of chunks) scanner.push(chunk);
   expect(scanner.finish().ok).toBe(true);
-  return promptKeys({ chunks, spans: scanner.spans(), session, model });
+  return keysForModel(promptKeys({ chunks, spans: scanner.spans(), session }), model);
 }
 
 const system = (content: string) => ({ role: "system", content });

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { crc32 } from "node:zlib";
 import { hashText } from "../routing/hash.ts";
 import { NO_PROMPT, type PromptKeys } from "../routing/prompt.ts";
@@ -10,32 +11,63 @@ const ROLE_WINDOW = 64;
 const ROLES_BEFORE_TURNS = ['"system"', '"developer"'] as const;
 /** Length is part of a key: two beginnings of one CRC are then still two. 32 and 20 bits are a whole number. */
 const LENGTH_STEPS = 2 ** 20;
+const KEYS = 2 ** 32 * LENGTH_STEPS;
+
+/** The names of a request's prompt: made when the first of them is asked for, and once, because a prompt can be long. */
+export class PromptNames {
+  readonly #req: Pick<IncomingMessage, "headers">;
+  readonly #body: Omit<PromptSource, "session">;
+  #made: PromptKeys | undefined;
+
+  constructor(req: Pick<IncomingMessage, "headers">, body: Omit<PromptSource, "session">) {
+    this.#req = req;
+    this.#body = body;
+  }
+
+  get conversation(): number | undefined {
+    return this.#names.conversation;
+  }
+
+  forModel(model: string): PromptKeys {
+    return keysForModel(this.#names, model);
+  }
+
+  get #names(): PromptKeys {
+    const { chunks, spans } = this.#body;
+    const session = this.#req.headers["x-claude-code-session-id"];
+    this.#made ??= promptKeys({ chunks, spans, session: typeof session === "string" ? session : "" });
+    return this.#made;
+  }
+}
+
+/** The keys as routers compare them: engines of different models share no cache. */
+export function keysForModel({ keys, conversation }: PromptKeys, model: string): PromptKeys {
+  const offset = hashText(model) * LENGTH_STEPS;
+  return { keys: keys.map((key) => (key + offset) % KEYS), conversation };
+}
 
 export interface PromptSource {
   readonly chunks: readonly Buffer[];
   readonly spans: BodySpans;
   /** What stands for a conversation by its client's word: a header's value, "" for none. */
   readonly session: string;
-  /** Engines of different models share no cache. */
-  readonly model: string;
 }
 
 /**
  * The keys of a prompt's beginnings: after its tools and its system prompt, after its first and its last messages, and at
  * each doubling. One pass over the bytes with the machine's own CRC, nothing is parsed.
  */
-export function promptKeys({ chunks, spans, session, model }: PromptSource): PromptKeys {
-  const hint = hashOfHint(model, session === "" ? spans.cacheKey : session);
+export function promptKeys({ chunks, spans, session }: PromptSource): PromptKeys {
+  const hint = hashOfHint(session === "" ? spans.cacheKey : session);
   if (spans.head.length === 0 && spans.turns === undefined) return hint === undefined ? NO_PROMPT : sessionOnly(hint);
-  const walk = new Walk(chunks, hashText(model));
+  const walk = new Walk(chunks);
   for (const { start, end } of spans.head) walk.to(start, end);
   const opening = spans.turns === undefined ? walk.keys.length : passTurns(walk, spans.turns, spans.turnEnds);
   const keys = hint === undefined ? walk.keys : walk.keys.toSpliced(opening, 0, sessionKey(hint));
-  return { keys, conversation: hint ?? hashOfHint(model, spans.user) ?? walk.conversation };
+  return { keys, conversation: hint ?? hashOfHint(spans.user) ?? walk.conversation };
 }
 
-const hashOfHint = (model: string, hint: string): number | undefined =>
-  hint === "" ? undefined : hashText(`${model}\n${hint}`);
+const hashOfHint = (hint: string): number | undefined => (hint === "" ? undefined : hashText(hint));
 
 /**
  * Passes the messages. A conversation is told from others by its first one, or by its second where the first is the system
@@ -61,15 +93,14 @@ const sessionOnly = (hint: number): PromptKeys => ({ keys: [sessionKey(hint)], c
 /** Goes through ranges of a body that rise or fall, and names what it has passed so far. */
 class Walk {
   readonly #chunks: readonly Buffer[];
-  #crc: number;
+  #crc = 0;
   #bytes = 0;
   #step = FIRST_STEP;
   readonly keys: number[] = [];
   conversation: number | undefined;
 
-  constructor(chunks: readonly Buffer[], seed: number) {
+  constructor(chunks: readonly Buffer[]) {
     this.#chunks = chunks;
-    this.#crc = seed;
   }
 
   /** Passes a range; its end gets a key, and each doubling inside it. */

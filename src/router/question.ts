@@ -1,11 +1,10 @@
-import type { IncomingMessage } from "node:http";
 import type { PickContext } from "../routing/policy.ts";
-import { NO_PROMPT, type PromptKeys } from "../routing/prompt.ts";
+import { NO_PROMPT } from "../routing/prompt.ts";
 import { type Body, withModel, withUsage } from "./ask-usage.ts";
 import type { ExchangeContext } from "./context.ts";
 import type { EngineEndpoint } from "./endpoints.ts";
 import type { ErrorShape } from "./error-body.ts";
-import { promptKeys } from "./prompt-keys.ts";
+import type { PromptNames } from "./prompt-keys.ts";
 import { Asks } from "./translate/asks.ts";
 import type { Upload } from "./upload.ts";
 
@@ -27,7 +26,6 @@ export interface Question {
 }
 
 interface Asked {
-  readonly req: Pick<IncomingMessage, "headers">;
   readonly endpoint: EngineEndpoint;
   readonly shape: ErrorShape;
   readonly requestId: string;
@@ -39,14 +37,14 @@ interface Asked {
 export function questionOf(
   context: ExchangeContext,
   asked: Asked,
-  { upload, model }: { readonly upload: Upload; readonly model: string },
+  { upload, names, model }: { readonly upload: Upload; readonly names: PromptNames; readonly model: string },
 ): Question {
-  const { req, endpoint, path, target } = asked;
+  const { endpoint, path, target } = asked;
   const { fields, spans } = upload;
   const isNamed = fields.model.kind === "name" && fields.model.name === model;
   const hidesUsage = context.asksUsage && endpoint.usageByOption && fields.stream && !fields.includeUsage;
   const readsPrompt = context.policy.readsPrompt && endpoint.work === "generate";
-  const prompt = readsPrompt ? keysOf(upload, model, req.headers["x-claude-code-session-id"]) : NO_PROMPT;
+  const prompt = readsPrompt ? names.forModel(model) : NO_PROMPT;
   const original = isNamed ? upload : withModel(upload, spans, { model, usage: false });
   const body = hidesUsage ? askingUsage(upload, model, isNamed) : original;
   return {
@@ -61,9 +59,3 @@ export function questionOf(
 
 const askingUsage = (upload: Upload, model: string, isNamed: boolean): Body =>
   isNamed ? withUsage(upload, upload.spans) : withModel(upload, upload.spans, { model, usage: true });
-
-const keysOf = (
-  { chunks, spans }: Upload,
-  model: string,
-  session: string | readonly string[] | undefined,
-): PromptKeys => promptKeys({ chunks, spans, model, session: typeof session === "string" ? session : "" });
