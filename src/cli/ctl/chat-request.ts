@@ -119,7 +119,8 @@ async function refusal(response: IncomingMessage): Promise<LlmgwError> {
   const status = response.statusCode ?? 0;
   const text = await readTextOf(response);
   // What is not from the router itself, such as a proxy's page, is shown as it is.
-  const said = readEngineFault(parseJson(text))?.message || `the router answered ${String(status)}: ${text.slice(0, 300)}`;
+  const said =
+    readEngineFault(parseJson(text))?.message || `the router answered ${String(status)}: ${text.slice(0, 300)}`;
   const hint =
     status === 401 ? " Give a key with --key-file or LLMGW_API_KEY; `llmgw ctl keys create NAME` makes one." : "";
   return new LlmgwError(BY_STATUS[status] ?? "FAILED", `${said}${hint}`);
