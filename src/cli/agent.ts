@@ -1,7 +1,6 @@
 import { type AgentConfig, parseAgentConfig, renderAgentConfig } from "../config/agent.ts";
 import { nodeId } from "../core/ids.ts";
 import { readHostFacts } from "../platform/host.ts";
-import { notifyService } from "../platform/sd-notify.ts";
 import type { AgentPaths } from "../run/paths.ts";
 import { agentPaths } from "./agent-paths.ts";
 import type { CommandSpec } from "./command.ts";
@@ -47,12 +46,8 @@ export const agent: CommandSpec = {
           logger,
           env: call.io.env,
         });
-        await notifyService("READY=1", call.io.env);
         return {
-          stop: async () => {
-            await notifyService("STOPPING=1", call.io.env);
-            await role.stop("keep-engines");
-          },
+          stop: () => role.stop("keep-engines"),
           done: role.done,
           reload: () => {
             role.reload();

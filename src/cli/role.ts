@@ -1,4 +1,5 @@
 import { createLogger, type Logger } from "../platform/logger.ts";
+import { notifyService } from "../platform/sd-notify.ts";
 import type { Call } from "./command.ts";
 import { logSettings } from "./log-settings.ts";
 import { type ConfigKind, reloadConfig, requireConfig } from "./role-config.ts";
@@ -47,7 +48,9 @@ export async function runRole<C>(call: Call, { kind, placed, start }: Role<C>): 
   });
   const role = await start(placed(config), logger);
   late.role = role;
+  await notifyService("READY=1", call.io.env);
   await Promise.race([aborted(stop), ...(role.done === undefined ? [] : [role.done])]);
+  await notifyService("STOPPING=1", call.io.env);
   await role.stop();
   logger.info("stopped");
   return 0;

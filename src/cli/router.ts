@@ -1,5 +1,4 @@
 import { parseRouterConfig, renderRouterConfig, type RouterConfig } from "../config/router.ts";
-import { notifyService } from "../platform/sd-notify.ts";
 import { pathsFor } from "../run/paths.ts";
 import type { Call, CommandSpec } from "./command.ts";
 import { logSettings } from "./log-settings.ts";
@@ -32,17 +31,7 @@ export const router: CommandSpec = {
         const { startRouterRole } = await import("../run/router-role.ts");
         const { env } = call.io;
         const log = logSettings(call, "info");
-        const running = await startRouterRole({ config, stateDir: stateDir(call, config), logger, log, env });
-        await notifyService("READY=1", env);
-        return {
-          reload: () => {
-            running.reload();
-          },
-          stop: async () => {
-            await notifyService("STOPPING=1", env);
-            await running.stop();
-          },
-        };
+        return startRouterRole({ config, stateDir: stateDir(call, config), logger, log, env });
       },
     }),
 };
