@@ -12,7 +12,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { createDownloader, type Downloader } from "../../src/platform/fetch/download.ts";
 import { isExecutableFile } from "../../src/platform/folders.ts";
 import { glibcVersion } from "../../src/platform/libc.ts";
-import { silentLogger } from "../../src/platform/logger.ts";
+import { bareNode } from "../fakes/bare-node.ts";
 import { sendBytes } from "../fakes/release-server.ts";
 
 const NOBODY = 65_534;
@@ -30,16 +30,10 @@ afterAll(async () => {
 });
 
 const options = (enginesDir: string): EngineProviderOptions => ({
+  ...bareNode,
   enginesDir,
-  configured: {},
-  pathDirs: [],
-  optDir: join(base, "none"),
   env: process.env,
-  isRoot: false,
   downloader,
-  clock: systemClock,
-  logger: silentLogger,
-  gpuDriver: () => Promise.resolve(undefined),
 });
 const request = { onProgress: () => undefined, signal: new AbortController().signal };
 

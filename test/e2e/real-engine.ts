@@ -3,6 +3,7 @@ import { createEngineProvider } from "../../src/agent/install/provider.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createDownloader } from "../../src/platform/fetch/download.ts";
 import { createLogger } from "../../src/platform/logger.ts";
+import { bareNode } from "../fakes/bare-node.ts";
 
 /** Kept between runs. */
 const ENGINES = resolve(import.meta.dirname, "../.cache/engines");
@@ -11,16 +12,12 @@ const ENGINES = resolve(import.meta.dirname, "../.cache/engines");
 export async function realLlamaServer(): Promise<string> {
   const downloader = createDownloader({ env: process.env, clock: systemClock });
   const provider = createEngineProvider({
+    ...bareNode,
     enginesDir: ENGINES,
-    configured: {},
-    pathDirs: [],
-    optDir: "",
     env: process.env,
     isRoot: process.getuid?.() === 0,
     downloader,
-    clock: systemClock,
     logger: await createLogger("warn", "json"),
-    gpuDriver: () => Promise.resolve(undefined),
   });
   const build = await provider.ensure(
     "llama.cpp",

@@ -14,7 +14,7 @@ import { millis } from "../../src/core/ids.ts";
 import type { EngineBuild } from "../../src/core/node.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createDownloader, type Downloader } from "../../src/platform/fetch/download.ts";
-import { silentLogger } from "../../src/platform/logger.ts";
+import { bareNode } from "./bare-node.ts";
 import { engineArchive, type FakeEngine } from "./engine-archive.ts";
 import { ReleaseServer } from "./release-server.ts";
 
@@ -62,16 +62,11 @@ export class InstallBench {
   provider(change: Partial<EngineProviderOptions> = {}): EngineProvider {
     if (this.#downloader === undefined) throw new Error("only within a test");
     return createEngineProvider({
+      ...bareNode,
       enginesDir: this.enginesDir,
-      configured: {},
-      pathDirs: [],
       optDir: join(this.base, "opt"),
       env: {},
-      isRoot: false,
       downloader: this.#downloader,
-      clock: systemClock,
-      logger: silentLogger,
-      gpuDriver: () => Promise.resolve(undefined),
       githubApi: this.server.api,
       ...change,
     });

@@ -3,22 +3,16 @@
 import { createEngineProvider } from "../../src/agent/install/provider.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createDownloader } from "../../src/platform/fetch/download.ts";
-import { silentLogger } from "../../src/platform/logger.ts";
+import { bareNode } from "./bare-node.ts";
 import { pythonEngine } from "./python-engine.ts";
 
 const [, , enginesDir = "", source = "", version = ""] = process.argv;
 const downloader = createDownloader({ env: process.env, clock: systemClock });
 const provider = createEngineProvider({
+  ...bareNode,
   enginesDir,
-  configured: {},
-  pathDirs: [],
-  optDir: "/nonexistent",
   env: process.env,
-  isRoot: false,
   downloader,
-  clock: systemClock,
-  logger: silentLogger,
-  gpuDriver: () => Promise.resolve(undefined),
   engineOf: () => pythonEngine(),
 });
 const { signal } = new AbortController();

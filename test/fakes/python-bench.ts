@@ -14,7 +14,7 @@ import { millis } from "../../src/core/ids.ts";
 import type { Progress } from "../../src/core/replica-state.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createDownloader, type Downloader } from "../../src/platform/fetch/download.ts";
-import { silentLogger } from "../../src/platform/logger.ts";
+import { bareNode } from "./bare-node.ts";
 import { type IndexedWheel, type IndexServer, startIndex } from "./index-server.ts";
 import { pythonEngine } from "./python-engine.ts";
 import { makeWheel, type SmallPackage } from "./python-wheel.ts";
@@ -148,16 +148,10 @@ export class PythonBench {
   provider(change: Partial<EngineProviderOptions> = {}): EngineProvider {
     if (this.#downloader === undefined) throw new Error("only within a test");
     return createEngineProvider({
+      ...bareNode,
       enginesDir: this.enginesDir,
-      configured: {},
-      pathDirs: [],
-      optDir: join(this.base, "opt"),
       env: this.env,
-      isRoot: false,
       downloader: this.#downloader,
-      clock: systemClock,
-      logger: silentLogger,
-      gpuDriver: () => Promise.resolve(undefined),
       engineOf: (name) => (name === "vllm" ? pythonEngine() : undefined),
       ...change,
     });
