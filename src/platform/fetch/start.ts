@@ -5,6 +5,7 @@ import type { FetchContext } from "./context.ts";
 import type { FetchFailure } from "./failure.ts";
 import { dropBody, type Followed } from "./follow.ts";
 import type { IdleWatch } from "./idle.ts";
+import { readBody } from "./read-body.ts";
 
 export interface StartRequest {
   readonly url: string;
@@ -42,17 +43,10 @@ async function readStart(
     dropBody(answer);
     return err(statusFailure(statusCode, url).failure);
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-    watch.heard();
-    chunks.push(chunk);
-    size += chunk.length;
-    // A server that knows no ranges sends the whole file: the connection is cut instead.
-    if (size >= most) break;
-  }
+  // A server that knows no ranges sends the whole file: the connection is cut instead.
+  const start = await readBody(answer, most, watch);
   dropBody(answer);
   const stated = statusCode === 206 ? /\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1] : headers["content-length"];
   const total = stated === undefined || !/^\d+$/.test(stated) ? undefined : Number(stated);
-  return ok({ bytes: Buffer.concat(chunks).subarray(0, most), total });
+  return ok({ bytes: start.subarray(0, most), total });
 }

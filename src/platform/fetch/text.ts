@@ -5,6 +5,7 @@ import { ask } from "./ask.ts";
 import { type FetchFailure, shownUrl } from "./failure.ts";
 import type { Followed } from "./follow.ts";
 import type { IdleWatch } from "./idle.ts";
+import { readBody } from "./read-body.ts";
 import { delayBefore, type FetchContext } from "./context.ts";
 
 export interface TextRequest {
@@ -50,15 +51,9 @@ function mayRetry(outcome: Result<TextAnswer, FetchFailure>): boolean {
 }
 
 async function read({ answer, headers, url }: Followed, watch: IdleWatch): Promise<Result<TextAnswer, FetchFailure>> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-    watch.heard();
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > BODY_LIMIT) {
-      return err({ kind: "http", message: `${shownUrl(url)} answered more than ${String(BODY_LIMIT)} bytes of text` });
-    }
+  const body = await readBody(answer, BODY_LIMIT + 1, watch);
+  if (body.length > BODY_LIMIT) {
+    return err({ kind: "http", message: `${shownUrl(url)} answered more than ${String(BODY_LIMIT)} bytes of text` });
   }
-  return ok({ status: answer.statusCode, headers, body: Buffer.concat(chunks).toString("utf8"), url: url.href });
+  return ok({ status: answer.statusCode, headers, body: body.toString("utf8"), url: url.href });
 }
