@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { compareNumbers } from "../../core/compare-numbers.ts";
 import { readTextIfThere, removeIfThere, syncFolder, writeFileAtomic } from "../../platform/files.ts";
 import { usersOf } from "../../platform/folder-users.ts";
 import { listNames, makeFolder, moveUnlessTaken } from "../../platform/folders.ts";
@@ -100,11 +101,4 @@ function parseMarker(text: string): BuildMarker | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** By the numbers in the text, from left to right: b9999 is before b11669, and 0.9.2 before 0.10.0. */
-function compareNumbers(a: string, b: string): number {
-  const [left, right] = [a, b].map((text) => (text.match(/\d+/g) ?? []).map(Number));
-  const places = Array.from({ length: Math.max(left?.length ?? 0, right?.length ?? 0) }, (_, i) => i);
-  return places.map((i) => (left?.[i] ?? 0) - (right?.[i] ?? 0)).find((difference) => difference !== 0) ?? 0;
 }

@@ -1,3 +1,5 @@
+import { compareNumbers } from "../../core/compare-numbers.ts";
+
 /** What the name of a wheel says. */
 export interface WheelName {
   readonly project: string;
@@ -50,17 +52,12 @@ const TAG = /^(manylinux|musllinux|macosx|linux)_?(\d+_\d+|1|2010|2014)?_(.+)$/;
 type Asked = Pick<WheelTarget, "os" | "glibc"> & { readonly version: string };
 
 const FAMILIES: Readonly<Record<string, (asked: Asked) => boolean>> = {
-  manylinux: ({ os, glibc, version }) => os === "linux" && isAtLeast(glibc, NAMED_GLIBC[version] ?? version),
+  manylinux: ({ os, glibc, version }) =>
+    os === "linux" && compareNumbers(glibc ?? "", NAMED_GLIBC[version] ?? version) >= 0,
   musllinux: ({ os, glibc }) => os === "linux" && glibc === undefined,
   linux: ({ os }) => os === "linux",
   macosx: ({ os }) => os === "darwin",
 };
-
-function isAtLeast(glibc: string | undefined, needed: string): boolean {
-  const [major = 0, minor = 0] = (glibc ?? "0.0").split(".").map(Number);
-  const [neededMajor = 0, neededMinor = 0] = needed.split("_").map(Number);
-  return major > neededMajor || (major === neededMajor && minor >= neededMinor);
-}
 
 /** The most special first: of several wheels that all fit, the compiled one, and the one for the newest system. */
 export function compareWheels(a: WheelName, b: WheelName): number {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { compareNumbers } from "../../core/compare-numbers.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 
 /** A published file, wherever it was listed. */
@@ -138,7 +139,7 @@ function offersOf({ tag, assets }: Release, { os, arch, driver }: BuildTarget): 
     return match === null ? [] : [{ main, cuda: match[1] }];
   });
   const wanted = driver === undefined ? offers.filter(({ cuda }) => cuda === undefined) : offers;
-  return wanted.toSorted((a, b) => compareVersions(b.cuda ?? "0", a.cuda ?? "0"));
+  return wanted.toSorted((a, b) => compareNumbers(b.cuda ?? "0", a.cuda ?? "0"));
 }
 
 function planOf(release: Release, { main, cuda }: Offer, target: BuildTarget): Result<BuildPlan, string> {
@@ -170,26 +171,15 @@ function driverRefusal(cuda: string, { driver = "" }: BuildTarget): string | und
   const oldest = OLDEST_DRIVER[major];
   if (oldest === undefined) return `which driver CUDA ${major} needs is not known`;
   if (!/^\d/.test(driver)) return "the version of the NVIDIA driver is not known, so no CUDA build is guessed";
-  if (compareVersions(driver, oldest) >= 0) return undefined;
+  if (compareNumbers(driver, oldest) >= 0) return undefined;
   return `CUDA ${cuda} needs an NVIDIA driver of ${oldest} or newer, this machine has ${driver}`;
 }
 
 /** What the builds' own build machines have: Ubuntu 22.04, and 24.04 for CUDA 13 and for everything that is not x64. */
 function libcRefusal(cuda: string | undefined, { os, arch, glibc }: BuildTarget): string | undefined {
   if (os !== "linux") return undefined;
-  const isNewer = arch !== "x64" || (cuda !== undefined && compareVersions(cuda, "13") >= 0);
+  const isNewer = arch !== "x64" || (cuda !== undefined && compareNumbers(cuda, "13") >= 0);
   const needed = isNewer ? "2.39" : "2.35";
   if (glibc === undefined) return `it needs glibc ${needed}, and this system has another C library`;
-  return compareVersions(glibc, needed) >= 0 ? undefined : `it needs glibc ${needed}, this system has ${glibc}`;
+  return compareNumbers(glibc, needed) >= 0 ? undefined : `it needs glibc ${needed}, this system has ${glibc}`;
 }
-
-/** By their numbers: 2.9 is older than 2.39. */
-function compareVersions(a: string, b: string): number {
-  const [left, right] = [numbersOf(a), numbersOf(b)];
-  const at = left.findIndex((number, index) => number !== (right[index] ?? 0));
-  if (at < 0) return left.length - right.length;
-  return (left[at] ?? 0) - (right[at] ?? 0);
-}
-
-const numbersOf = (version: string): readonly number[] =>
-  version.split(".").map((part) => Number.parseInt(part, 10) || 0);
