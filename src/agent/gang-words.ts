@@ -1,4 +1,5 @@
 import type { ReplicaId } from "../core/ids.ts";
+import { isFields, parseJson } from "../wire/json-value.ts";
 
 /** What ranks say to each other before they start: that they mean the same replica and attempt, and what time it is. */
 export interface GangWords {
@@ -13,20 +14,11 @@ export const speak = (words: GangWords): string => JSON.stringify({ llmgw: "gang
 
 /** Undefined for anything that no rank says. */
 export function understand(line: string): GangWords | undefined {
-  const said = parse(line);
-  if (said?.["llmgw"] !== "gang") return undefined;
+  const said = parseJson(line);
+  if (!isFields(said) || said["llmgw"] !== "gang") return undefined;
   const { replica, attempt, rank, now } = said;
   if (typeof replica !== "string" || !isCount(attempt) || !isCount(rank) || typeof now !== "number") return undefined;
   return { replica: replica as ReplicaId, attempt, rank, now };
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value);
-
-function parse(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
-  } catch {
-    return undefined;
-  }
-}

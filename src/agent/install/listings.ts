@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../../core/result.ts";
 import { readGithubReleases, readSums, type Release } from "../../engines/llamacpp/release.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { TextAnswer } from "../../platform/fetch/text.ts";
+import { parseJson } from "../../wire/json-value.ts";
 import type { InstallContext, InstallRequest } from "./context.ts";
 import { failed, fetchFailed, type InstallFailure } from "./failure.ts";
 
@@ -25,7 +26,7 @@ export async function listGithub(
   if (answer.value.status === 404 && tag !== undefined) {
     return err(failed("not-found", `GitHub has no release ${tag} of ${REPOSITORY}`));
   }
-  const body = answer.value.status === 200 ? parsed(answer.value.body) : undefined;
+  const body = answer.value.status === 200 ? parseJson(answer.value.body) : undefined;
   if (body === undefined) return err(strange(url, answer.value));
   const found = readGithubReleases(tag === undefined ? body : [body]);
   return found.length > 0 ? ok(found) : err(strange(url, answer.value));
@@ -87,11 +88,3 @@ function deadlineSignal(
 
 const strange = (url: string, { status }: TextAnswer): InstallFailure =>
   failed("unreachable", `${url} answered ${String(status)} without a release that could be read`);
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,3 +1,4 @@
+import { parseJson } from "../../wire/json-value.ts";
 import { parseWheelName, type WheelName } from "./wheel-name.ts";
 import { compareVersions, isPrerelease, parseVersion, type WheelVersion } from "./wheel-version.ts";
 
@@ -33,14 +34,6 @@ const asObject = (value: unknown): Fields | undefined =>
 function parseJsonPage(body: string, base: string): readonly IndexFile[] | undefined {
   const raw = asObject(parseJson(body));
   return Array.isArray(raw?.["files"]) ? raw["files"].flatMap((file) => jsonFile(asObject(file), base)) : undefined;
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 function jsonFile(file: Fields | undefined, base: string): readonly IndexFile[] {

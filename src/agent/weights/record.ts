@@ -1,3 +1,4 @@
+import { parseJson } from "../../wire/json-value.ts";
 import type { RemoteFile } from "./offer.ts";
 
 export interface HeldFile {
@@ -61,14 +62,6 @@ export function withModel(record: WeightRecord, model: RecordedModel): WeightRec
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 const asObject = (value: unknown): Fields | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;

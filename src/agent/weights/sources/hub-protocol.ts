@@ -1,4 +1,5 @@
 import type { HeaderValues } from "../../../platform/fetch/answer.ts";
+import { parseJson } from "../../../wire/json-value.ts";
 import { lasting, passing, type WeightFailure } from "../failure.ts";
 import { isSafeName, type RemoteFile } from "../offer.ts";
 
@@ -23,14 +24,6 @@ const asObject = (value: unknown): Fields | undefined =>
   typeof value === "object" && value !== null ? (value as Fields) : undefined;
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 const asSize = (value: unknown): number => (typeof value === "number" && value > 0 ? value : 0);
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
 
 export interface RepoInfo {
   /** What the branch is now: every file is taken from this one commit. */
