@@ -1,38 +1,37 @@
 import type { DesiredReplica } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
 import type { GangTask } from "../core/gang.ts";
-import { millis, plus } from "../core/ids.ts";
+import { millis } from "../core/ids.ts";
 import type { ObservedReplica } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
 import type { Engine, ExitReport } from "../engines/engine.ts";
 import { removeCgroup } from "../platform/cgroup.ts";
 import { exitedAt } from "../platform/process.ts";
-import { readTail, readTailAcrossCut } from "../platform/text-log.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { LocalReplica } from "../reconcile/node.ts";
 import { observe } from "../reconcile/observe.ts";
-import { step, type SupervisorPolicy } from "../reconcile/supervise.ts";
+import { step } from "../reconcile/supervise.ts";
 import {
   type AttemptEnd,
   type Effect,
   newSupervision,
   type ProcessRef,
-  type SupervisedState,
   type Supervision,
   type SupervisorEvent,
   wakeAt,
 } from "../reconcile/supervision.ts";
+import { EngineLog } from "./engine-log.ts";
 import { watchEngine, type WatchEvents } from "./engine-watch.ts";
 import { hideKey } from "./hide-key.ts";
 import { machineCpuFlags } from "./install/probe.ts";
 import { launch, type Launched, logPathOf, statusPathOf } from "./launch.ts";
 import { signalLaunch } from "./launch-processes.ts";
-import { limitLog } from "./log-limit.ts";
 import { explainEnd, type MemoryKills, memoryKillsSoFar } from "./memory-kill.ts";
 import { removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
 import type { NodeContext, Prepared } from "./node-context.ts";
 import { Rank } from "./rank.ts";
 import { tellChange } from "./replica-log.ts";
+import { adoptedState, phaseOf, policyFor, watchPhase } from "./replica-rules.ts";
 
 type ProcessRecord = LaunchRecord & { readonly process: ProcessRef };
 
@@ -55,14 +54,6 @@ export interface ReplicaOptions {
 /** How many launches there were, and why the last one ended. */
 export type Past = Pick<Supervision, "launches" | "lastEnd">;
 
-const START_TIMEOUT_UNSAID = millis(30 * 60_000);
-const RULES = {
-  killAgainAfter: millis(5000),
-  maxAttempts: 5,
-  stableAfter: millis(60_000),
-  backoff: { base: millis(1000), max: millis(60_000) },
-} as const;
-
 /** Runs the effects of one replica's supervision and gives back what became of them. Every change goes through `step`. */
 export class Replica {
   readonly #node: NodeContext;
@@ -73,8 +64,7 @@ export class Replica {
   #prepared: Prepared | undefined;
   /** The launch that is watched. */
   #current: Current | undefined;
-  #logWasCut = false;
-  #logIsLimited = false;
+  readonly #log: EngineLog;
   /** Lets go of the preparation or the launch under way. */
   #work = new AbortController();
   readonly #watch = new AbortController();
@@ -90,6 +80,7 @@ export class Replica {
     this.#node = options.node;
     this.#folder = options.folder;
     this.#queue = options.after ?? Promise.resolve();
+    this.#log = this.#openLog();
     const launched = supervision.state.kind !== "preparing";
     const { gang } = desired;
     this.#rank = gang === undefined ? undefined : this.#rankOf({ ...desired, gang }, launched);
@@ -130,7 +121,7 @@ export class Replica {
   }
 
   get logPath(): string {
-    return logPathOf(this.#folder);
+    return this.#log.path;
   }
 
   stop(): void {
@@ -158,7 +149,8 @@ export class Replica {
     if (this.#watch.signal.aborted) return;
     const before = this.#supervision;
     const { clock, random } = this.#node;
-    const { next, effects } = step(before, event, { now: clock.monotonic(), random, policy: this.#policy() });
+    const policy = policyFor(this.#desired, this.#node, this.#rank !== undefined);
+    const { next, effects } = step(before, event, { now: clock.monotonic(), random, policy });
     this.#supervision = next;
     this.#rank?.moved(next.state, "end" in event ? event.end : undefined);
     if (next.state.kind === "waiting" && before.state.kind !== "waiting") this.#openRank();
@@ -166,13 +158,6 @@ export class Replica {
     for (const effect of effects) this.#run(effect);
     this.#scheduleTick();
     this.#node.onChange(this.#desired.id);
-  }
-
-  #policy(): SupervisorPolicy {
-    const { startTimeout } = this.#desired;
-    const said = startTimeout > 0 ? startTimeout : START_TIMEOUT_UNSAID;
-    const isRank = this.#rank !== undefined;
-    return { ...RULES, startTimeout: said, stopTimeout: this.#node.stopTimeout, isRank };
   }
 
   #scheduleTick(): void {
@@ -278,7 +263,7 @@ export class Replica {
   }: Pick<Launched, "record"> & { engine: Engine; exited: Launched["exited"] | undefined }): void {
     const pids = new Set([record.process.pid]);
     this.#current = { record, engine, pids, killsBefore: memoryKillsSoFar(record.cgroups) };
-    this.#limitLog();
+    this.#log.keepSmall();
     this.#engineLabel = `${record.engine.name} ${record.engine.version}`;
     const events: WatchEvents = {
       gone: (exit, leftovers) => {
@@ -310,18 +295,17 @@ export class Replica {
     void watchEngine(target, events, { clock, interval, hangPolicy, gpuHolders, signal: this.#watch.signal });
   }
 
-  /** One for all launches of the replica: they write to one log. */
-  #limitLog(): void {
-    if (this.#logIsLimited) return;
-    this.#logIsLimited = true;
-    const onCut = (): void => {
-      this.#logWasCut = true;
-      this.#amendRecord({ logOffset: 0 });
-    };
-    const { clock, logLimit: limit } = this.#node;
-    limitLog(this.logPath, { limit, clock, signal: this.#watch.signal, onCut }).catch((error: unknown) => {
-      this.#logIsLimited = false;
-      this.#node.logger.error(`replica ${this.#desired.id}: its log cannot be kept from growing: ${messageOf(error)}`);
+  #openLog(): EngineLog {
+    return new EngineLog(logPathOf(this.#folder), {
+      node: this.#node,
+      signal: this.#watch.signal,
+      onCut: () => {
+        this.#amendRecord({ logOffset: 0 });
+      },
+      onFailure: (error) => {
+        const { id } = this.#desired;
+        this.#node.logger.error(`replica ${id}: its log cannot be kept from growing: ${messageOf(error)}`);
+      },
     });
   }
 
@@ -339,10 +323,7 @@ export class Replica {
   }
 
   async #lastLines({ logOffset }: LaunchRecord): Promise<readonly string[]> {
-    const count = this.#node.logLines;
-    const wasCut = this.#logWasCut && logOffset === 0;
-    const lines = wasCut ? readTailAcrossCut(this.logPath, count) : readTail(this.logPath, count, logOffset);
-    return this.hideKey(await lines);
+    return this.hideKey(await this.#log.lastLines(this.#node.logLines, logOffset));
   }
 
   /** Lines of its log, as others may see them. */
@@ -377,23 +358,5 @@ export class Replica {
   }
 }
 
-function adoptedState(
-  { process, endpoint, capacity, replica }: ProcessRecord,
-  { clock }: NodeContext,
-): SupervisedState {
-  const now = clock.monotonic();
-  if (capacity !== undefined) return { kind: "ready", process, endpoint, capacity, since: now, unanswered: 0 };
-  const timeout = replica.startTimeout > 0 ? replica.startTimeout : START_TIMEOUT_UNSAID;
-  return { kind: "starting", process, endpoint, deadline: plus(now, timeout), note: "" };
-}
-
 /** How an engine ended while no agent was there is worth more than that none was there. */
 const withPast = (end: AttemptEnd, lastEnd: string): AttemptEnd => (lastEnd === "" ? end : { ...end, reason: lastEnd });
-
-const watchPhase = ({ kind }: SupervisedState): "starting" | "ready" | "stopping" =>
-  kind === "starting" || kind === "ready" ? kind : "stopping";
-
-function phaseOf({ kind }: SupervisedState): LocalReplica["phase"] {
-  if (kind === "stopped" || kind === "failed") return kind;
-  return kind === "abandoning" || kind === "stopping" ? "held" : "active";
-}
