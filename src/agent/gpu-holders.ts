@@ -4,7 +4,7 @@ import type { NvmlAnswer } from "../platform/nvml-answer.ts";
 import { readNvml } from "../platform/nvml.ts";
 import { runProgram } from "../platform/run.ts";
 import { NVML_LIBRARIES } from "./discovery/gpu-source.ts";
-import { findTool } from "./discovery/gpu-tool.ts";
+import { findTool, toolEnvironment } from "./discovery/gpu-tool.ts";
 
 const QUERY = "--query-compute-apps=gpu_uuid,pid";
 /** A driver that is being reset may hold us up for longer; then nothing is known, and that holds nobody up. */
@@ -33,8 +33,8 @@ export function createGpuHolders({ tool, preferNvml, env, libraries = NVML_LIBRA
     if (found !== undefined) return found.filter((pid) => pids.has(pid));
     const path = await findTool({ tool, env });
     if (path === undefined) return [];
-    const own = { PATH: env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C" };
-    const outcome = await runProgram([path, QUERY, "--format=csv,noheader"], { env: own, timeout: DEADLINE });
+    const limits = { env: toolEnvironment(env), timeout: DEADLINE };
+    const outcome = await runProgram([path, QUERY, "--format=csv,noheader"], limits);
     return outcome.kind === "ended" && outcome.code === 0 ? holdersIn(outcome.stdout, gpus, pids) : [];
   };
 }
@@ -49,9 +49,9 @@ function pidsOn({ cards }: NvmlAnswer & { kind: "read" }, gpus: readonly GpuUuid
 /** In the tool's table; a slice of a card is listed under the card. */
 export function holdersIn(table: string, gpus: readonly GpuUuid[], pids: ReadonlySet<number>): readonly number[] {
   const rows = table.split(/\r?\n/).map((line) => line.split(",").map((cell) => cell.trim()));
-  const held = rows.flatMap(([uuid, pid]) => {
-    const isMig = gpus.some((gpu) => gpu.startsWith("MIG-"));
-    return (isMig || gpus.some((gpu) => gpu === uuid)) && pids.has(Number(pid)) ? [Number(pid)] : [];
-  });
+  const isMig = gpus.some((gpu) => gpu.startsWith("MIG-"));
+  const held = rows.flatMap(([uuid, pid]) =>
+    (isMig || gpus.some((gpu) => gpu === uuid)) && pids.has(Number(pid)) ? [Number(pid)] : [],
+  );
   return [...new Set(held)];
 }

@@ -32,6 +32,13 @@ export async function findTool({ tool, env }: ToolOptions): Promise<string | und
   return undefined;
 }
 
+/** What the tool is run with, of all that this process has. */
+export const toolEnvironment = (env: ToolOptions["env"]): Readonly<Record<string, string>> => ({
+  PATH: env["PATH"] ?? "/usr/bin:/bin",
+  // Its sentences are read too, and only the English ones are known.
+  LC_ALL: "C",
+});
+
 export class GpuTool {
   readonly #path: string;
   readonly #env: Readonly<Record<string, string>>;
@@ -43,8 +50,7 @@ export class GpuTool {
   constructor(path: string, { env, deadline }: Pick<ToolOptions, "env"> & { readonly deadline: Millis }) {
     this.#path = path;
     this.#deadline = deadline;
-    // LC_ALL: its sentences are read too, and only the English ones are known.
-    this.#env = { PATH: env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C" };
+    this.#env = toolEnvironment(env);
   }
 
   async read(host: HostMemory | undefined): Promise<SourceReading> {
