@@ -73,13 +73,13 @@ async function watchOnce(
   const probeHealth = oneAtATime(() => askHealth(target, events, asking));
   void followWork(target, events, { ...options, signal: asking });
   // Its end wakes the watch once; after that an orphan is looked at like any other process.
-  let wake: AbortSignal | undefined = abortedBy(target.exited);
+  let waking = target.exited === undefined ? signal : AbortSignal.any([signal, abortedBy(target.exited)]);
   do {
     probeHealth();
     const interval = target.phase() === "stopping" ? Math.min(STOPPING_INTERVAL, options.interval) : options.interval;
-    await pause(clock, millis(interval), wake === undefined ? signal : AbortSignal.any([signal, wake]));
-    if (wake?.aborted === true) wake = undefined;
+    await pause(clock, millis(interval), waking);
     if (signal.aborted) return;
+    if (waking.aborted) waking = signal;
   } while (!(await isGone(target.record.process)));
   gone.abort();
   const exit = await exitOf(target, clock);
@@ -95,9 +95,9 @@ async function watchOnce(
   if (await waitForLeftovers(target, told, { ...options, interval: STOPPING_INTERVAL })) events.gone(exit, false);
 }
 
-function abortedBy(event: Promise<void> | undefined): AbortSignal {
+function abortedBy(event: Promise<void>): AbortSignal {
   const controller = new AbortController();
-  void event?.then(() => {
+  void event.then(() => {
     controller.abort();
   });
   return controller.signal;

@@ -61,11 +61,6 @@ export class Rank {
     };
   }
 
-  /** Whether clients' requests are for this rank; the others only run. */
-  get isHead(): boolean {
-    return this.#task.rank === 0;
-  }
-
   /** Engine and weights are there. */
   async opened(prepared: Prepared): Promise<void> {
     const address = this.#node.address() ?? "";
