@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { isThere } from "./host.ts";
 
 /** The folder of this process's own group in one hierarchy; groups for others are made below it. */
 interface OwnGroup {
@@ -89,7 +90,7 @@ export async function joinCgroup(homes: readonly string[], name: string, pid: nu
 /** The groups of that name that there are. */
 export async function findCgroups(homes: readonly string[], name: string): Promise<readonly string[]> {
   const folders = homes.map((home) => join(home, name));
-  const there = await Promise.all(folders.map((folder) => attempt(() => stat(folder))));
+  const there = await Promise.all(folders.map(isThere));
   return folders.filter((_, index) => there[index]);
 }
 
@@ -146,8 +147,6 @@ export async function readMemoryLimits(): Promise<readonly MemoryLimit[]> {
   }
   return limits;
 }
-
-const isThere = (path: string): Promise<boolean> => attempt(() => stat(path));
 
 const LIMIT_FILES = {
   1: ["memory.limit_in_bytes", "memory.usage_in_bytes"],
