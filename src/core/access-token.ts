@@ -42,7 +42,7 @@ export const TOKEN_PREFIXES: Readonly<Record<TokenGrant["kind"], string>> = {
 };
 
 /** So much beyond the prefix may be shown: enough to recognise it by, and too little to be of use. */
-export const SHOWN_SECRET_LENGTH = 6;
+const SHOWN_SECRET_LENGTH = 6;
 
 /** A token as it was typed: what is secret, and the authority that it vouches for. */
 export interface TokenText {
@@ -58,6 +58,10 @@ export function readToken(text: string): TokenText | undefined {
   const [, secret, pin] = FORM.exec(text.trim()) ?? [];
   return secret === undefined ? undefined : { secret, pin };
 }
+
+/** The beginning of a token, without its pin, that may be shown: secrets are letters and digits alone. */
+export const shownStart = (secret: string): string =>
+  secret.slice(0, secret.lastIndexOf("-") + 1 + SHOWN_SECRET_LENGTH);
 
 export const writeToken = ({ secret, pin }: TokenText): string => (pin === undefined ? secret : `${secret}.${pin}`);
 

@@ -1,6 +1,6 @@
 import {
   type AccessToken,
-  SHOWN_SECRET_LENGTH,
+  shownStart,
   TOKEN_PREFIXES,
   type TokenGrant,
   type TokenText,
@@ -14,10 +14,8 @@ export type MintedToken = Pick<AccessToken, "id" | "prefix" | "sha256"> & {
 };
 
 export function mintToken(kind: TokenGrant["kind"]): MintedToken {
-  const start = TOKEN_PREFIXES[kind];
-  const secret = `${start}${randomSecret()}`;
-  const prefix = secret.slice(0, start.length + SHOWN_SECRET_LENGTH);
-  return { id: `token-${shortId()}`, secret, prefix, sha256: sha256Of(secret) };
+  const secret = `${TOKEN_PREFIXES[kind]}${randomSecret()}`;
+  return { id: `token-${shortId()}`, secret, prefix: shownStart(secret), sha256: sha256Of(secret) };
 }
 
 /** The hash that a token is kept under: what it says of an authority is no secret and no part of it. */

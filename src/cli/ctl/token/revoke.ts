@@ -1,13 +1,10 @@
-import { readToken } from "../../../core/access-token.ts";
+import { readToken, shownStart } from "../../../core/access-token.ts";
 import { RevokeTokenResponseSchema } from "../../../wire/gen/llmgw/v1/trust_pb.js";
 import type { CommandSpec } from "../../command.ts";
 import { OUTPUT_PAGE } from "../../options.ts";
 import { bareName } from "../names.ts";
-import { isDocument, outputOf, plain, printDocument } from "../output.ts";
+import { plain, printOutcome } from "../output.ts";
 import { withSession } from "../session.ts";
-
-/** So much of a token that somebody pastes goes further: what may be shown. */
-const SHOWN = "llmgw-join-".length + 6;
 
 export const revoke: CommandSpec = {
   name: "revoke",
@@ -22,12 +19,14 @@ export const revoke: CommandSpec = {
   ],
   run: (call) =>
     withSession(call, async ({ client }) => {
-      const asked = call.args[0] ?? "";
-      const token = readToken(asked) === undefined ? bareName("token", asked) : asked.slice(0, SHOWN);
-      const revoked = await client.revokeToken({ token });
-      const output = outputOf(call);
-      if (isDocument(output)) printDocument(call, output, plain(RevokeTokenResponseSchema, revoked));
-      else call.io.stdout.write(`token/${revoked.token?.id ?? ""} revoked\n`);
+      const revoked = await client.revokeToken({ token: nameable(call.args[0] ?? "") });
+      printOutcome(call, plain(RevokeTokenResponseSchema, revoked), `token/${revoked.token?.id ?? ""} revoked`);
       return 0;
     }),
 };
+
+/** People paste whole tokens: what goes further is the part that may be shown. */
+function nameable(asked: string): string {
+  const token = readToken(asked);
+  return token === undefined ? bareName("token", asked) : shownStart(token.secret);
+}
