@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentConfig } from "../config/agent.ts";
-import { isLoopback } from "../config/ip.ts";
+import { isOpenHttp } from "../config/server-address.ts";
 import { readToken } from "../core/access-token.ts";
 import { LlmgwError } from "../core/errors.ts";
 import type { NodeId } from "../core/ids.ts";
@@ -152,6 +152,3 @@ export class AgentIdentity {
 }
 
 const refused = (reason: string): ConnectError => new ConnectError(reason, Code.PermissionDenied);
-
-const isOpenHttp = (server: string): boolean =>
-  server.startsWith("http:") && !isLoopback(new URL(server).hostname.replace(/^\[|\]$/g, ""));

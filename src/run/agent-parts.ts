@@ -19,6 +19,7 @@ import { Replicas } from "../agent/replicas.ts";
 import { createWeightStore, type WeightStore } from "../agent/weights/store.ts";
 import type { AgentConfig } from "../config/agent.ts";
 import { writeListen } from "../config/listen.ts";
+import { hostOf } from "../config/server-address.ts";
 import type { DesiredState } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
 import type { NodeId } from "../core/ids.ts";
@@ -143,7 +144,7 @@ export function inventorySources(options: AgentOptions, { provider, weights }: S
   const { config, paths, env } = options;
   const { fabrics, discovery } = config;
   return {
-    controlPlanes: config.server.map((server) => new URL(server).hostname.replace(/^\[|\]$/g, "")),
+    controlPlanes: config.server.map(hostOf),
     mgmtAddr: config.mgmt_addr,
     mgmtInterface: config.mgmt_interface,
     labels: config.labels,

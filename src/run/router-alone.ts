@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { RouterConfig } from "../config/router.ts";
-import { isLoopback } from "../config/ip.ts";
+import { isOpenHttp } from "../config/server-address.ts";
 import { readToken } from "../core/access-token.ts";
 import { LlmgwError } from "../core/errors.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
@@ -105,6 +105,3 @@ export function lookAtProof({ servers, server_tls: tls, token }: RouterConfig, l
     );
   }
 }
-
-const isOpenHttp = (server: string): boolean =>
-  server.startsWith("http:") && !isLoopback(new URL(server).hostname.replace(/^\[|\]$/g, ""));

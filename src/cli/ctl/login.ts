@@ -1,6 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { isLoopback } from "../../config/ip.ts";
-import { parseServerAddress } from "../../config/server-address.ts";
+import { hostOf, isOpenHttp, parseServerAddress } from "../../config/server-address.ts";
 import type { ControlPlaneContext } from "../../config/contexts.ts";
 import { isOfKind, readToken as parseToken, type TokenText } from "../../core/access-token.ts";
 import { LlmgwError } from "../../core/errors.ts";
@@ -60,8 +59,8 @@ async function logIn(call: Call): Promise<number> {
 
 /** The usual port needs no mention. */
 function contextName(server: string): string {
-  const { hostname, port } = new URL(server);
-  const host = hostname.replace(/^\[|\]$/g, "").replaceAll(":", "-");
+  const { port } = new URL(server);
+  const host = hostOf(server).replaceAll(":", "-");
   return port === "7443" ? host : `${host}-${port === "" ? "443" : port}`;
 }
 
@@ -116,7 +115,5 @@ async function tryOut(server: string, token: string, ca: string | undefined): Pr
 }
 
 function warnOfPlainHttp({ io }: Call, server: string): void {
-  const { protocol, hostname } = new URL(server);
-  if (protocol === "https:" || isLoopback(hostname.replace(/^\[|\]$/g, ""))) return;
-  io.stderr.write(`${server} is plain http: anyone on the way can read the token.\n`);
+  if (isOpenHttp(server)) io.stderr.write(`${server} is plain http: anyone on the way can read the token.\n`);
 }

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { isLoopback } from "../../../config/ip.ts";
+import { hostOf } from "../../../config/server-address.ts";
 import { LlmgwError } from "../../../core/errors.ts";
 import { formatDuration } from "../../../core/format.ts";
 import { type Millis, millis } from "../../../core/ids.ts";
@@ -117,7 +118,7 @@ function show({ io }: Call, created: CreateTokenResponse, url: string): void {
   io.stdout.write(`${command}\n`);
   const whom = token.uses === 1 ? "one node" : `${String(token.uses)} nodes`;
   io.stderr.write(`Paste it on the new node, as root. The token admits ${whom} within ${goodFor(token)}.\n`);
-  if (isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ""))) {
+  if (isLoopback(hostOf(url))) {
     io.stderr.write(`${url} is this machine only: on other nodes write the address by which they reach it.\n`);
   }
 }
