@@ -27,6 +27,8 @@ import type { LaunchRecord } from "../reconcile/adopt.ts";
 import { serialiseLaunchRecord } from "./launch-record.ts";
 
 const homes = await findCgroupHomes();
+if (homes.length === 0)
+  console.log("skipped: no control group can be made here, so what leaves an engine's is not tried");
 
 const order = (path: string): Promise<unknown> =>
   fetch(`http://${HOST}:${String(firstPort)}${path}`, {
