@@ -1,4 +1,5 @@
-import { GgufWriter, type Tensor } from "../../src/engines/llamacpp/gguf-writer.ts";
+import type { Tensor } from "../../src/engines/llamacpp/gguf-writer.ts";
+import { END, llamaGguf } from "../../src/engines/llamacpp/llama-gguf.ts";
 
 /** Room for one dimension a piece, and one for everything that is none. */
 const WIDTH = 64;
@@ -6,9 +7,6 @@ const HEADS = 1;
 const FEED_FORWARD = 32;
 const CONTEXT = 4_096;
 
-const TOKEN = { normal: 1, unknown: 2, control: 3, byte: 6 } as const;
-const ALL_F32 = 0;
-const EOS = 2;
 /** So much likelier than all else that no sampling finds another. */
 const CERTAIN = 20;
 
@@ -23,46 +21,16 @@ interface Script {
  * and the output matrix reads from it which comes next. So what an engine makes of a model's text can be tried for sure.
  */
 export function scriptedGguf({ says, template }: Script): Uint8Array {
-  const special = ["<unk>", "<s>", "</s>"];
-  const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
-  const tokens = [...special, ...bytes, "▁", ...says.map((piece) => piece.replaceAll(" ", "▁"))];
-  const first = tokens.length - says.length;
-  const types = [
-    ...[TOKEN.unknown, TOKEN.control, TOKEN.control],
-    ...bytes.map(() => TOKEN.byte),
-    ...tokens.slice(special.length + bytes.length).map(() => TOKEN.normal),
-  ];
-  const gguf = new GgufWriter();
-  gguf.string("general.architecture", "llama");
-  gguf.string("general.name", "scripted");
-  gguf.uint32("general.file_type", ALL_F32);
-  gguf.uint32("llama.block_count", 1);
-  gguf.uint32("llama.context_length", CONTEXT);
-  gguf.uint32("llama.embedding_length", WIDTH);
-  gguf.uint32("llama.feed_forward_length", FEED_FORWARD);
-  gguf.uint32("llama.attention.head_count", HEADS);
-  gguf.uint32("llama.attention.head_count_kv", HEADS);
-  gguf.uint32("llama.rope.dimension_count", WIDTH / HEADS);
-  gguf.float32("llama.attention.layer_norm_rms_epsilon", 1e-5);
-  gguf.uint32("llama.vocab_size", tokens.length);
-  gguf.string("tokenizer.ggml.model", "llama");
-  gguf.strings("tokenizer.ggml.tokens", tokens);
-  gguf.float32s(
-    "tokenizer.ggml.scores",
-    tokens.map((_, index) => -index),
+  const shape = { layers: 1, context: CONTEXT, width: WIDTH, feedForward: FEED_FORWARD, heads: HEADS };
+  return llamaGguf({ ...shape, name: "scripted", pieces: says, template }, (vocabulary) =>
+    tensors(vocabulary, vocabulary - says.length),
   );
-  gguf.int32s("tokenizer.ggml.token_type", types);
-  gguf.uint32("tokenizer.ggml.unknown_token_id", 0);
-  gguf.uint32("tokenizer.ggml.bos_token_id", 1);
-  gguf.uint32("tokenizer.ggml.eos_token_id", EOS);
-  gguf.string("tokenizer.chat_template", template);
-  return gguf.bytes(tensors(tokens.length, first));
 }
 
 /** Whatever is not of the script begins it; its last piece ends it. */
 function tensors(vocabulary: number, first: number): readonly Tensor[] {
   const dimensionOf = (token: number): number => Math.max(0, token - first + 1);
-  const after = (token: number): number => (token === EOS ? dimensionOf(vocabulary - 1) : token - first);
+  const after = (token: number): number => (token === END ? dimensionOf(vocabulary - 1) : token - first);
   const ones = (name: string): Tensor => ({ name, shape: [WIDTH], values: new Float32Array(WIDTH).fill(1) });
   const zeros = (name: string, columns = WIDTH, rows = WIDTH): Tensor => ({
     name,

@@ -1,4 +1,5 @@
-import { GgufWriter, type Tensor } from "./gguf-writer.ts";
+import type { Tensor } from "./gguf-writer.ts";
+import { llamaGguf } from "./llama-gguf.ts";
 
 const LAYERS = 2;
 const WIDTH = 64;
@@ -8,40 +9,23 @@ const FEED_FORWARD = 128;
 const CONTEXT = 32_768;
 const SEED = 0x9e3779b9;
 
-const TOKEN_NORMAL = 1;
-const TOKEN_UNKNOWN = 2;
-const TOKEN_CONTROL = 3;
-const TOKEN_BYTE = 6;
-const ALL_F32 = 0;
 /** With it, a server started with --embeddings answers OpenAI's embeddings without being told a pooling. */
 const POOLING_MEAN = 1;
 
 const CHAT_TEMPLATE =
   "{% for m in messages %}{{ m.role + ': ' + m.content + '\\n' }}{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}";
 
-interface Token {
-  readonly text: string;
-  readonly type: number;
-  /** How much the model likes to say it: what it says is noise, but of letters and spaces, never of broken UTF-8. */
-  readonly liking: number;
-}
-
 const NEVER = -2;
 
-function vocabulary(): readonly Token[] {
-  const special = [
-    { text: "<unk>", type: TOKEN_UNKNOWN, liking: NEVER },
-    { text: "<s>", type: TOKEN_CONTROL, liking: NEVER },
-    // Never said either: an answer is exactly as long as was asked for.
-    { text: "</s>", type: TOKEN_CONTROL, liking: NEVER },
-  ];
-  const bytes = Array.from({ length: 256 }, (_, byte) => ({
-    text: `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`,
-    type: TOKEN_BYTE,
-    liking: likingOfByte(byte),
-  }));
-  return [...special, ...bytes, { text: "▁", type: TOKEN_NORMAL, liking: 1.4 }];
-}
+/**
+ * How much the model likes to say each token: what it says is noise, but of letters and spaces, never of broken UTF-8. The
+ * end of an answer is never said either: one is exactly as long as was asked for.
+ */
+const LIKINGS: readonly number[] = [
+  ...[NEVER, NEVER, NEVER],
+  ...Array.from({ length: 256 }, (_, byte) => likingOfByte(byte)),
+  1.4,
+];
 
 function likingOfByte(byte: number): number {
   const isLetter = byte >= 0x61 && byte <= 0x7a;
@@ -76,12 +60,11 @@ const ones = (name: string): Tensor => ({ name, shape: [WIDTH], values: new Floa
  * Column 0 of the hidden state is a constant: every embedding sets it, no layer writes to it, and the output matrix reads
  * the token's liking from it. All else is noise.
  */
-function tensors(tokens: readonly Token[]): readonly Tensor[] {
+function tensors(vocabulary: number): readonly Tensor[] {
   const random = seeded(SEED);
   const noise = (size: number): number => (random() * 2 - 1) * size;
   const keepsConstant: Fill = (row) => (row === 0 ? 0 : noise(0.15));
   const anything: Fill = () => noise(0.15);
-  const vocabulary = tokens.length;
   const layers = Array.from({ length: LAYERS }, (_, layer) => {
     const block = `blk.${String(layer)}`;
     return [
@@ -101,7 +84,7 @@ function tensors(tokens: readonly Token[]): readonly Tensor[] {
     ...layers.flat(),
     ones("output_norm.weight"),
     matrix("output.weight", [WIDTH, vocabulary], (row, column) =>
-      column === 0 ? (tokens[row]?.liking ?? NEVER) : noise(0.35),
+      column === 0 ? (LIKINGS[row] ?? NEVER) : noise(0.35),
     ),
   ];
 }
@@ -111,37 +94,6 @@ function tensors(tokens: readonly Token[]): readonly Tensor[] {
  * with noise: enough to prove that a build runs, and to test with real slots, streams, usage and cancellation.
  */
 export function tinyGguf(): Uint8Array {
-  const tokens = vocabulary();
-  const gguf = new GgufWriter();
-  gguf.string("general.architecture", "llama");
-  gguf.string("general.name", "llmgw tiny");
-  gguf.uint32("general.file_type", ALL_F32);
-  gguf.uint32("llama.block_count", LAYERS);
-  gguf.uint32("llama.context_length", CONTEXT);
-  gguf.uint32("llama.embedding_length", WIDTH);
-  gguf.uint32("llama.feed_forward_length", FEED_FORWARD);
-  gguf.uint32("llama.attention.head_count", HEADS);
-  gguf.uint32("llama.attention.head_count_kv", HEADS);
-  gguf.uint32("llama.rope.dimension_count", WIDTH / HEADS);
-  gguf.float32("llama.attention.layer_norm_rms_epsilon", 1e-5);
-  gguf.uint32("llama.pooling_type", POOLING_MEAN);
-  gguf.uint32("llama.vocab_size", tokens.length);
-  gguf.string("tokenizer.ggml.model", "llama");
-  gguf.strings(
-    "tokenizer.ggml.tokens",
-    tokens.map((token) => token.text),
-  );
-  gguf.float32s(
-    "tokenizer.ggml.scores",
-    tokens.map((_, index) => -index),
-  );
-  gguf.int32s(
-    "tokenizer.ggml.token_type",
-    tokens.map((token) => token.type),
-  );
-  gguf.uint32("tokenizer.ggml.unknown_token_id", 0);
-  gguf.uint32("tokenizer.ggml.bos_token_id", 1);
-  gguf.uint32("tokenizer.ggml.eos_token_id", 2);
-  gguf.string("tokenizer.chat_template", CHAT_TEMPLATE);
-  return gguf.bytes(tensors(tokens));
+  const shape = { layers: LAYERS, context: CONTEXT, width: WIDTH, feedForward: FEED_FORWARD, heads: HEADS };
+  return llamaGguf({ ...shape, name: "llmgw tiny", pooling: POOLING_MEAN, template: CHAT_TEMPLATE }, tensors);
 }
