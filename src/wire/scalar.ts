@@ -16,5 +16,8 @@ export const toTimestamp = (ms: number): Timestamp => timestampFromMs(Math.round
 /** Text that every reader takes: a line that was cut in the middle of a character holds half of it, and JSON readers refuse that. */
 export const toText = (text: string): string => text.toWellFormed();
 
+/** A number from elsewhere as a number of things; 0 for what cannot be one. */
+export const asCount = (n: number): number => (Number.isSafeInteger(n) && n > 0 ? n : 0);
+
 const within = (n: number, least: number, most: number): number =>
   Number.isNaN(n) ? 0 : Math.min(Math.max(n, least), most);

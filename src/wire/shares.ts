@@ -10,7 +10,7 @@ import {
   type LimitDemand as WireLimitDemand,
   LimitDemandSchema,
 } from "./gen/llmgw/v1/usage_pb.js";
-import { toUint32 } from "./scalar.ts";
+import { asCount, toUint32 } from "./scalar.ts";
 
 /** What a router has of one limit, uses of it and would use. */
 export interface Demand {
@@ -76,5 +76,3 @@ export const sharesFromWire = ({ requestsPerMinute, tokensPerMinute, concurrency
 });
 
 const share = (n: number | undefined): number | undefined => (n === undefined ? undefined : asCount(n));
-
-const asCount = (n: number): number => (Number.isSafeInteger(n) && n > 0 ? n : 0);

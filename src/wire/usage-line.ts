@@ -1,25 +1,19 @@
 import { millis } from "../core/ids.ts";
 import type { Attempt, UsageRecord } from "../core/usage.ts";
-
-type Json = Readonly<Record<string, unknown>>;
+import { countOf, type Fields, fieldsOf, isFields, listOf, parseJson, textOf } from "./json-value.ts";
 
 /** One line without its end. */
 export const lineOf = (record: UsageRecord): string => JSON.stringify(record);
 
 /** Undefined: that is no whole record. What a line leaves out, because an older program wrote it, is empty or nothing. */
 export function recordOfLine(line: string): UsageRecord | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
+  const value = parseJson(line);
+  if (!isFields(value)) return undefined;
   const number = count(value, "number");
   return number === 0 ? undefined : recordFrom(value, number);
 }
 
-const recordFrom = (json: Json, number: number): UsageRecord => ({
+const recordFrom = (json: Fields, number: number): UsageRecord => ({
   number,
   opened: count(json, "opened"),
   requestId: text(json, "requestId"),
@@ -44,7 +38,7 @@ const recordFrom = (json: Json, number: number): UsageRecord => ({
 });
 
 function tokensFrom(value: unknown): UsageRecord["tokens"] {
-  const json = isObject(value) ? value : {};
+  const json = fieldsOf(value);
   return {
     prompt: count(json, "prompt"),
     cached: count(json, "cached"),
@@ -54,26 +48,18 @@ function tokensFrom(value: unknown): UsageRecord["tokens"] {
 }
 
 const triesFrom = (value: unknown): readonly Attempt[] =>
-  (Array.isArray(value) ? value : []).filter(isObject).map((json) => ({
-    replica: text(json, "replica"),
-    replicas: count(json, "replicas"),
-    candidates: count(json, "candidates"),
-    inFlight: count(json, "inFlight"),
-    why: text(json, "why"),
-    failure: text(json, "failure"),
-    at: millis(count(json, "at")),
-  }));
+  listOf(value)
+    .filter(isFields)
+    .map((json) => ({
+      replica: text(json, "replica"),
+      replicas: count(json, "replicas"),
+      candidates: count(json, "candidates"),
+      inFlight: count(json, "inFlight"),
+      why: text(json, "why"),
+      failure: text(json, "failure"),
+      at: millis(count(json, "at")),
+    }));
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+const text = (json: Fields, name: string): string => textOf(json[name]);
 
-function text(json: Json, name: string): string {
-  const value = json[name];
-  return typeof value === "string" ? value : "";
-}
-
-/** Whole and not below nothing. */
-function count(json: Json, name: string): number {
-  const value = json[name];
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
-}
+const count = (json: Fields, name: string): number => countOf(json[name]) ?? 0;

@@ -8,7 +8,7 @@ import {
   type UsageRecord as WireRecord,
   UsageRecordSchema,
 } from "./gen/llmgw/v1/usage_pb.js";
-import { toText, toTimestamp, toUint32 } from "./scalar.ts";
+import { asCount, toText, toTimestamp, toUint32 } from "./scalar.ts";
 
 /** As the admin API shows it. */
 export const recordToWire = (record: UsageRecord): WireRecord =>
@@ -59,6 +59,3 @@ export const totalFromWire = ({ keyId, day, dayTokens, month, monthTokens }: Wir
   month,
   monthTokens: asCount(monthTokens),
 });
-
-/** A number from elsewhere as a number of tokens. */
-const asCount = (n: number): number => (Number.isSafeInteger(n) && n > 0 ? n : 0);
