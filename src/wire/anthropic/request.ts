@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../core/result.ts";
-import { type ChatAsk, type ChatDialect, streamFields } from "../chat/ask.ts";
+import { type ChatAsk, type ChatDialect, continuation, streamFields } from "../chat/ask.ts";
 import { type Fields, fieldsOf, isFields, isList, listOf, textOf, without, withoutUnset } from "../json-value.ts";
 import { type Objection, Objections } from "../objections.ts";
 import type { MessagesAsk } from "./answer.ts";
@@ -34,7 +34,7 @@ export function chatFromMessages(body: Fields, dialect: ChatDialect): Result<Mes
     user: userOf(body["metadata"]),
     response_format: formatOf(body),
     ...(dialect.templateSettings ? thinkingSettings(thinking) : {}),
-    ...(dialect.continuesWhenAsked ? continuation(turns) : {}),
+    ...continuation(turns, dialect),
   });
   if (objections.first !== undefined) return err(objections.first);
   const stopSequences = listOf(body["stop_sequences"]).filter((stop) => typeof stop === "string");
@@ -59,6 +59,3 @@ function thinkingSettings(thinking: string): Fields {
   if (thinking !== "enabled" && thinking !== "disabled") return {};
   return { chat_template_kwargs: { enable_thinking: thinking === "enabled" } };
 }
-
-const continuation = (turns: readonly Fields[]): Fields =>
-  turns.at(-1)?.["role"] === "assistant" ? { continue_final_message: true, add_generation_prompt: false } : {};

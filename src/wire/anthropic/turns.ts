@@ -1,4 +1,4 @@
-import { contentOf, textPart, toolCall } from "../chat/ask.ts";
+import { assistantMessage, textPart, toolCall, userMessage } from "../chat/ask.ts";
 import { type Fields, fieldsOf, isFields, listOf, textOf } from "../json-value.ts";
 import type { Objections } from "../objections.ts";
 import { type Place, readParts, toolResultOf } from "./content.ts";
@@ -66,7 +66,7 @@ function userTurn(blocks: readonly unknown[], at: Place): readonly Fields[] {
   });
   // A turn of nothing but results is no turn of the user's in chat.
   if (parts.length === 0 && results.length > 0) return results;
-  return [...results, { role: "user", content: parts.length === 0 ? "" : contentOf(parts) }];
+  return [...results, userMessage(parts)];
 }
 
 /** What Anthropic's servers ran themselves, and thoughts that only they can read. */
@@ -85,12 +85,7 @@ function assistantTurn(blocks: readonly unknown[], at: Place): Fields {
     else if (!NOT_FOR_ENGINES.test(type))
       at.objections.raise(`${at.path}.${String(index)}`, `a block of type "${type}" cannot be given to this model`);
   });
-  return {
-    role: "assistant",
-    content: parts.length === 0 ? (calls.length > 0 ? null : "") : contentOf(parts),
-    ...(thoughts.length > 0 ? { reasoning_content: thoughts.join("\n") } : {}),
-    ...(calls.length > 0 ? { tool_calls: calls } : {}),
-  };
+  return assistantMessage({ parts, calls, thoughts });
 }
 
 const callOf = ({ id, name, input }: Fields): Fields => toolCall(textOf(id), textOf(name), JSON.stringify(input ?? {}));

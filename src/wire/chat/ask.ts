@@ -20,10 +20,34 @@ export const streamFields = (isStream: boolean): Fields =>
   isStream ? { stream: true, stream_options: { include_usage: true } } : {};
 
 /** A text alone, or the parts. */
-export function contentOf(parts: readonly Fields[]): unknown {
+function contentOf(parts: readonly Fields[]): unknown {
   const [only] = parts;
   return parts.length === 1 && only?.["type"] === "text" ? only["text"] : parts;
 }
+
+export const userMessage = (parts: readonly Fields[]): Fields => ({
+  role: "user",
+  content: parts.length === 0 ? "" : contentOf(parts),
+});
+
+interface AssistantTurn {
+  readonly parts: readonly Fields[];
+  readonly calls: readonly Fields[];
+  readonly thoughts: readonly string[];
+}
+
+export const assistantMessage = ({ parts, calls, thoughts }: AssistantTurn): Fields => ({
+  role: "assistant",
+  content: parts.length === 0 ? (calls.length > 0 ? null : "") : contentOf(parts),
+  ...(thoughts.length > 0 ? { reasoning_content: thoughts.join("\n") } : {}),
+  ...(calls.length > 0 ? { tool_calls: calls } : {}),
+});
+
+/** What has the engine go on with a last message of the assistant's instead of answering it. */
+export const continuation = (messages: readonly Fields[], { continuesWhenAsked }: ChatDialect): Fields =>
+  continuesWhenAsked && messages.at(-1)?.["role"] === "assistant"
+    ? { continue_final_message: true, add_generation_prompt: false }
+    : {};
 
 export const textPart = (text: string): Fields => ({ type: "text", text });
 

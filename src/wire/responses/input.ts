@@ -1,4 +1,4 @@
-import { contentOf, imagePart, textPart, toolCall } from "../chat/ask.ts";
+import { assistantMessage, imagePart, textPart, toolCall, userMessage } from "../chat/ask.ts";
 import { type Fields, fieldsOf, isFields, isList, listOf, textOf } from "../json-value.ts";
 import type { Objections } from "../objections.ts";
 import { chatName } from "./toolset.ts";
@@ -43,7 +43,7 @@ class Conversation {
 
   user(parts: readonly Fields[]): void {
     this.#endTurn();
-    this.#messages.push({ role: "user", content: parts.length === 0 ? "" : contentOf(parts) });
+    this.#messages.push(userMessage(parts));
   }
 
   item(value: unknown, path: string): void {
@@ -122,13 +122,7 @@ class Conversation {
     this.#thoughts = [];
     this.#parts = [];
     this.#calls = [];
-    if (parts.length === 0 && calls.length === 0) return;
-    this.#messages.push({
-      role: "assistant",
-      content: parts.length === 0 ? null : contentOf(parts),
-      ...(thoughts.length > 0 ? { reasoning_content: thoughts.join("\n") } : {}),
-      ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    });
+    if (parts.length > 0 || calls.length > 0) this.#messages.push(assistantMessage({ parts, calls, thoughts }));
   }
 
   #read(content: unknown, path: string): readonly Fields[] {

@@ -1,5 +1,5 @@
 import type { Block } from "../chat/blocks.ts";
-import { type Fields, parseJson, withoutUnset } from "../json-value.ts";
+import { type Fields, withoutUnset } from "../json-value.ts";
 import { customInput, type NamedTool } from "./toolset.ts";
 
 /** What of an answer's text the items show beside it. */
@@ -41,7 +41,7 @@ export function outputItem(block: Block, id: string, { said, tools }: ItemState)
         content: said === undefined ? [] : [partOf(block, said)],
       };
     case "tool":
-      return callItem({ ...block, id }, block.id, { said, status, tool: toolOf(block.name, tools) });
+      return callItem({ id, callId: block.id }, { said, status, tool: toolOf(block.name, tools) });
   }
 }
 
@@ -57,10 +57,17 @@ interface CallState {
   readonly tool: NamedTool;
 }
 
-function callItem({ id }: { readonly id: string }, callId: string, { said, status, tool }: CallState): Fields {
+interface CallIds {
+  /** The item's. */
+  readonly id: string;
+  /** The call's, by which its result names it. */
+  readonly callId: string;
+}
+
+function callItem({ id, callId }: CallIds, { said, status, tool }: CallState): Fields {
   const { name, namespace, kind } = tool;
   const args = said?.text ?? "";
-  const own = kind === "custom" ? { input: customInput(args, parseJson(args)) } : { arguments: args };
+  const own = kind === "custom" ? { input: customInput(args) } : { arguments: args };
   const type = kind === "custom" ? "custom_tool_call" : "function_call";
   return withoutUnset({ id, type, status, call_id: callId, name, namespace, ...own });
 }

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../core/result.ts";
-import { type ChatAsk, type ChatDialect, streamFields } from "../chat/ask.ts";
+import { type ChatAsk, type ChatDialect, continuation, streamFields } from "../chat/ask.ts";
 import { type Fields, fieldsOf, isFields, listOf, textOf, without, withoutUnset } from "../json-value.ts";
 import { type Objection, Objections } from "../objections.ts";
 import type { ResponsesAsk } from "./answer.ts";
@@ -35,13 +35,11 @@ export function chatFromResponses(body: Fields, dialect: ChatDialect): Result<Re
     response_format: formatOf(fieldsOf(fieldsOf(body["text"])["format"])),
     reasoning_effort: effortOf(body["reasoning"]),
     ...logprobsOf(body),
-    ...(dialect.continuesWhenAsked && messages.at(-1)?.["role"] === "assistant" ? CONTINUES : {}),
+    ...continuation(messages, dialect),
   });
   if (objections.first !== undefined) return err(objections.first);
   return ok({ body: chat, isStream, ask: { request: body, tools: toolset.named } });
 }
-
-const CONTINUES: Fields = { continue_final_message: true, add_generation_prompt: false };
 
 /** Why a request cannot be answered by engines that change with each request; undefined: it can. */
 export function stateObjection(body: Fields): Objection | undefined {

@@ -1,6 +1,6 @@
 import type { Block, BlockStep } from "../chat/blocks.ts";
 import type { AnswerEnd, AnswerStart, Speaker } from "../chat/speaker.ts";
-import { type Fields, parseJson } from "../json-value.ts";
+import type { Fields } from "../json-value.ts";
 import { namedEvent } from "../sse/splitter.ts";
 import { beganResponse, endedResponse, type ResponsesAsk } from "./answer.ts";
 import { responsesErrorEvent } from "./error.ts";
@@ -92,7 +92,7 @@ export class ResponsesSpeaker implements Speaker {
     const tool = toolOf(name, this.#ask.tools);
     if (tool.kind === "function")
       return this.#event("response.function_call_arguments.done", { ...at, name: tool.name, arguments: args });
-    const input = customInput(args, parseJson(args));
+    const input = customInput(args);
     const delta = this.#event("response.custom_tool_call_input.delta", { ...at, delta: input });
     return delta + this.#event("response.custom_tool_call_input.done", { ...at, input });
   }

@@ -1,5 +1,5 @@
 import { functionTool } from "../chat/ask.ts";
-import { type Fields, fieldsOf, isFields, isList, listOf, textOf } from "../json-value.ts";
+import { type Fields, fieldsOf, isList, listOf, parseJson, textOf } from "../json-value.ts";
 import type { Objections } from "../objections.ts";
 
 /** A tool as the client named it. */
@@ -105,7 +105,7 @@ const nameOf = ({ name, type, namespace }: Fields): string =>
   });
 
 /** What a custom tool is given, of a function's arguments; as they are when the model did not keep to the schema. */
-export function customInput(args: string, parsed: unknown): string {
-  const { input } = fieldsOf(parsed);
-  return isFields(parsed) && typeof input === "string" ? input : args;
+export function customInput(args: string): string {
+  const { input } = fieldsOf(parseJson(args));
+  return typeof input === "string" ? input : args;
 }
