@@ -1,16 +1,13 @@
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { createConnectTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { RouterConfig } from "../config/router.ts";
 import { readToken } from "../core/access-token.ts";
 import type { Clock } from "../platform/clock.ts";
-import { trustedCertificates } from "../platform/fetch/trust.ts";
 import type { FollowedTls } from "../pki/follow.ts";
 import { troubleWithServer, withOwnClock } from "../pki/tls-words.ts";
 import type { ControlLine, ControlPlanes } from "../router/control-line.ts";
+import { connectControl, materialOf } from "./control-connection.ts";
 import { trustedAuthorities, WANTS_HTTPS } from "./enrol.ts";
 
-/** A TCP connection that is not there by then will not come. */
-const CONNECT_TIMEOUT_MS = 10_000;
 /** A control plane that went without a word, such as by a cut cable, is noticed after both: keys are revoked in it meanwhile. */
 const PING_EVERY_MS = 3_000;
 const PING_TIMEOUT_MS = 3_000;
@@ -46,40 +43,16 @@ async function dialOne(server: string, options: Dialling): Promise<ControlLine> 
   const material = server.startsWith("https:") ? await materialFor(server, options) : {};
   if (server.startsWith("http:") && readToken(token ?? "")?.pin !== undefined) throw refused(WANTS_HTTPS);
   const ping = { pingIntervalMs: PING_EVERY_MS, pingTimeoutMs: PING_TIMEOUT_MS, pingIdleConnection: true };
-  const session = new Http2SessionManager(server, { ...ping, connectTimeoutMs: CONNECT_TIMEOUT_MS }, material);
-  const transport = createConnectTransport({
-    httpVersion: "2",
-    baseUrl: server,
-    sessionManager: session,
-    interceptors: [showing(shown)],
-  });
-  return {
-    server,
-    transport,
-    close: () => {
-      session.abort();
-    },
-  };
+  const authorization = shown === undefined ? undefined : `Bearer ${shown}`;
+  return { server, ...connectControl(server, { material, authorization, ping }) };
 }
 
 async function materialFor(server: string, { tls, token, env, clock }: Dialling) {
-  if (tls !== undefined) {
-    const { ca, cert, key } = tls.current;
-    return { ca: ca === "" ? [...trustedCertificates(env)] : ca, cert, key };
-  }
   const read = readToken(token ?? "");
-  if (read === undefined) return { ca: [...trustedCertificates(env)] };
+  if (tls !== undefined || read === undefined) return materialOf(tls, env);
   const trusted = await trustedAuthorities({ server, token: read, ca: undefined, env }, clock.now());
   if (!trusted.ok) throw refused(trusted.error.reason);
   return { ca: [...trusted.value] };
 }
 
 const refused = (reason: string): ConnectError => new ConnectError(reason, Code.PermissionDenied);
-
-const showing =
-  (token: string | undefined): Interceptor =>
-  (next) =>
-  (request) => {
-    if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);
-    return next(request);
-  };
