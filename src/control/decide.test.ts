@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { gathered, heardAt } from "../../test/fakes/gathered.ts";
 import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
-import { gpu, inventory, profile, ready, replica, offer } from "../../test/fakes/values.ts";
-import { bytes, millis, type NodeId, nodeId, replicaId } from "../core/ids.ts";
+import { gpu, inventory, profile, ready, replica } from "../../test/fakes/values.ts";
+import { bytes, millis, type NodeId, nodeId } from "../core/ids.ts";
 import type { ObservedState } from "../core/observed.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Snapshot } from "../store/store.ts";
@@ -17,40 +18,10 @@ const wanting = (...profiles: Profile[]): Pick<Snapshot, "profiles" | "specs"> =
 
 const heard = (id: string, more: Partial<NodeHeard> = {}): [NodeId, NodeHeard] => [
   nodeId(id),
-  {
-    id: nodeId(id),
-    inventory: inventory({ hostname: id }),
-    observed: undefined,
-    hasStream: true,
-    goodbye: undefined,
-    lastHeard: now,
-    lastSeen: now,
-    ...more,
-  },
+  { ...heardAt(now, { id: nodeId(id), inventory: inventory({ hostname: id }) }), ...more },
 ];
 
-function turn(before: Snapshot, gathered: Partial<Gathered> = {}): Decided {
-  let minted = 0;
-  return decide(before, {
-    now,
-    monotonic: now,
-    awakeSince: millis(0),
-    nodes: new Map(),
-    routers: { reports: [], goneSince: new Map(), settled: true },
-    policy: {
-      liveness: { unreachableAfter: millis(15_000), lostAfter: millis(300_000), brake: 0.5 },
-      ...offer("llama.cpp"),
-      weightsConcurrency: 4,
-    },
-    demands: new Map(),
-    isFirst: false,
-    mint: (name) => {
-      minted += 1;
-      return { id: replicaId(`${name}-${String(minted)}`), apiKey: `key-${String(minted)}` };
-    },
-    ...gathered,
-  });
-}
+const turn = (before: Snapshot, found: Partial<Gathered> = {}): Decided => decide(before, gathered(now, found));
 
 const told = ({ events }: Decided): readonly string[] => events.map(({ reason, subject }) => `${reason} ${subject}`);
 
@@ -97,13 +68,8 @@ describe("one turn", () => {
     const two = { ...first, ...wanting(smol, profile("other")) };
     const second = turn(two, { nodes }).snapshot;
     expect(second.nodes.map(({ desiredRevision }) => desiredRevision).toSorted()).toEqual([1, 2]);
-    const settings = {
-      ...offer("llama.cpp"),
-      engines: { "llama.cpp": { version: "b1", source: "github" } },
-      weightsConcurrency: 4,
-    };
-    const liveness = { unreachableAfter: millis(15_000), lostAfter: millis(300_000), brake: 0.5 };
-    const third = turn(second, { nodes, isFirst: true, policy: { liveness, ...settings } }).snapshot;
+    const policy = { ...gathered(now).policy, engines: { "llama.cpp": { version: "b1", source: "github" } } };
+    const third = turn(second, { nodes, isFirst: true, policy }).snapshot;
     expect(third.nodes.map(({ desiredRevision }) => desiredRevision).toSorted()).toEqual([2, 3]);
   });
 

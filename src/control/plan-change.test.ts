@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { gathered, heardAt } from "../../test/fakes/gathered.ts";
 import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
-import { GiB, profile, ready, replica, offer } from "../../test/fakes/values.ts";
+import { GiB, profile, ready, replica } from "../../test/fakes/values.ts";
 import { bytes, millis, nodeId, replicaId } from "../core/ids.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Snapshot } from "../store/store.ts";
@@ -12,26 +13,11 @@ import { type PlannedObject, planObjects } from "./plan-change.ts";
 const now = millis(1_000_000);
 
 /** Every node is connected and says what the snapshot says. */
-const gatheredOf = ({ nodes }: Snapshot): Gathered => ({
-  now,
-  monotonic: now,
-  awakeSince: millis(0),
-  nodes: new Map(
-    nodes.map(({ id, inventory }) => [
-      id,
-      { id, inventory, observed: undefined, hasStream: true, goodbye: undefined, lastHeard: now, lastSeen: now },
-    ]),
-  ),
-  routers: { reports: [], goneSince: new Map(), settled: true },
-  policy: {
-    liveness: { unreachableAfter: millis(15_000), lostAfter: millis(300_000), brake: 0.5 },
-    ...offer("llama.cpp"),
-    weightsConcurrency: 4,
-  },
-  demands: new Map(),
-  isFirst: false,
-  mint: () => ({ id: replicaId("never"), apiKey: "" }),
-});
+const gatheredOf = ({ nodes }: Snapshot): Gathered =>
+  gathered(now, {
+    nodes: new Map(nodes.map((node) => [node.id, heardAt(now, node)])),
+    mint: () => ({ id: replicaId("never"), apiKey: "" }),
+  });
 
 const needing = (gib: number, count: number, args: readonly string[] = []): Profile =>
   profile("p", { args, replicas: { kind: "fixed", count }, resources: { nodes: 1, memory: bytes(gib * GiB) } });

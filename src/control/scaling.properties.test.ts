@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { gathered, heardAt } from "../../test/fakes/gathered.ts";
 import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
-import { offer, profile } from "../../test/fakes/values.ts";
+import { profile } from "../../test/fakes/values.ts";
 import { type Millis, millis, nodeId, replicaId, type ReplicaId } from "../core/ids.ts";
 import type { ObservedReplica, ObservedReplicaState } from "../core/observed.ts";
 import { type Replica, REPLICA_TRAITS } from "../core/replica-state.ts";
@@ -87,28 +88,20 @@ class World {
   #decide(): void {
     const report = { router: "r", tableRevision: this.#table.revision, inFlight: this.#inFlight };
     const { name } = this.snapshot.profiles[0]?.profile ?? expect.fail();
-    const decided = decide(this.snapshot, {
-      now: this.now,
-      monotonic: this.now,
-      awakeSince: millis(0),
+    const found = gathered(this.now, {
       nodes: new Map([[n1, { ...this.#heard(), observed: this.#observed() }]]),
       routers: {
         reports: [{ ...report, waiting: new Map([[name, this.#waiting]]) }],
         goneSince: this.#goneSince,
         settled: true,
       },
-      policy: {
-        liveness: { unreachableAfter: millis(15_000), lostAfter: millis(300_000), brake: 0.5 },
-        ...offer("llama.cpp"),
-        weightsConcurrency: 4,
-      },
       demands: this.#demands,
-      isFirst: false,
       mint: () => {
         this.#made += 1;
         return { id: replicaId(`p-${String(this.#made).padStart(4, "0")}`), apiKey: "k" };
       },
     });
+    const decided = decide(this.snapshot, found);
     this.snapshot = decided.snapshot;
     this.#demands = decided.demands;
     this.#table = nextTable(this.#table, modelRoutes(this.snapshot, this.#demands));
@@ -117,8 +110,7 @@ class World {
 
   #heard() {
     const [node = expect.fail()] = this.snapshot.nodes;
-    const times = { lastHeard: this.now, lastSeen: this.now };
-    return { id: n1, inventory: node.inventory, hasStream: true, goodbye: undefined, ...times };
+    return heardAt(this.now, node);
   }
 
   #observed() {
