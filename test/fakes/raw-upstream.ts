@@ -148,7 +148,7 @@ export class RawUpstream {
 
   /** Begins a stream of chat for each request, and ends it when `finish` is called: at once if that was before. */
   static async holding(): Promise<{ readonly engine: RawUpstream; readonly finish: () => void }> {
-    const told = Promise.withResolvers<void>();
+    const told = Promise.withResolvers<undefined>();
     const engine = await RawUpstream.onRequest(async (connection) => {
       await connection.write(STREAM_HEAD);
       await connection.write(chunk('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
@@ -156,7 +156,12 @@ export class RawUpstream {
       await connection.write(chunk("data: [DONE]\n\n"));
       await connection.write(LAST_CHUNK);
     });
-    return { engine, finish: told.resolve };
+    return {
+      engine,
+      finish: () => {
+        told.resolve(undefined);
+      },
+    };
   }
 
   /** Cuts every connection, as when the engine's process is killed. */
