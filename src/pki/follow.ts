@@ -8,7 +8,7 @@ import { ownTrouble, readTlsFiles, type TlsFiles, type TlsTexts } from "./materi
 /** A revocation has to act within seconds. Four looks at file dates a second cost nothing. */
 const LOOK_EVERY = millis(1000);
 
-interface Following {
+export interface Following {
   readonly files: TlsFiles;
   /** Their key in the configuration, for messages. */
   readonly where: string;

@@ -3,16 +3,16 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentConfig } from "../config/agent.ts";
 import { isOpenHttp } from "../config/server-address.ts";
 import { readToken } from "../core/access-token.ts";
-import { LlmgwError } from "../core/errors.ts";
 import type { NodeId } from "../core/ids.ts";
 import { systemClock } from "../platform/clock.ts";
 import { isMissing } from "../platform/file-rights.ts";
 import { readTextIfThere, writeFileAtomic } from "../platform/files.ts";
 import type { Logger } from "../platform/logger.ts";
 import { factsOf } from "../pki/certificate.ts";
-import { FollowedTls } from "../pki/follow.ts";
+import type { FollowedTls } from "../pki/follow.ts";
 import type { TlsFiles } from "../pki/material.ts";
 import { enrol, WANTS_HTTPS } from "./enrol.ts";
+import { followTls } from "./followed-tls.ts";
 
 interface IdentityOptions {
   readonly config: Pick<AgentConfig, "tls" | "join_token" | "server">;
@@ -137,11 +137,7 @@ export class AgentIdentity {
     const { logger } = this.#options;
     const ca = this.#files.ca === undefined || (await this.#isOwnCaMissing()) ? {} : { ca: this.#files.ca };
     const files = { ...ca, cert: this.#files.cert, key: this.#files.key };
-    const opened = await FollowedTls.open({ files, where: "tls", clock: systemClock, logger });
-    if (!opened.ok) {
-      throw new LlmgwError("BAD_CONFIG", `the certificates cannot be used:\n${opened.error.join("\n")}`);
-    }
-    this.#tls = opened.value;
+    this.#tls = await followTls({ files, where: "tls", clock: systemClock, logger });
     for (const listener of this.#listeners) listener(this.#tls, this.#files);
   }
 

@@ -3,8 +3,8 @@ import type { Transport } from "@connectrpc/connect";
 import type { ServerConfig } from "../config/server.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
+import { followServerTls } from "./followed-tls.ts";
 import { listenError } from "./listen-error.ts";
-import { followRouterTls } from "./router-tls.ts";
 import { type RunningRouter, startRouter } from "./router.ts";
 
 interface InnerRouterOptions {
@@ -28,7 +28,8 @@ export async function openInnerRouter(
 ): Promise<InnerRouter | undefined> {
   const { listen, tls, auth, cors, policy, queue, count_streams: asksUsage, rescue } = config;
   if (listen === undefined) return undefined;
-  const followed = tls === undefined ? undefined : await followRouterTls(tls, "router.tls", { clock, logger });
+  const followed =
+    tls === undefined ? undefined : await followServerTls({ files: tls, where: "router.tls", clock, logger });
   try {
     const router = await startRouter({
       ...{ listen, transport, logger, auth, cors, policy, asksUsage, clock, env },

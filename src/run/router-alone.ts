@@ -5,11 +5,10 @@ import { readToken } from "../core/access-token.ts";
 import { LlmgwError } from "../core/errors.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
-import { FollowedTls } from "../pki/follow.ts";
 import { WHOLE, type WorkerPart } from "../router/workers/part.ts";
+import { followServerTls, followTls } from "./followed-tls.ts";
 import { listenError } from "./listen-error.ts";
 import { routerDial } from "./router-dial.ts";
-import { followRouterTls } from "./router-tls.ts";
 import { type RunningRouter, startRouter } from "./router.ts";
 
 export interface RouterAloneOptions {
@@ -35,8 +34,10 @@ export interface RunningRouterAlone extends RunningRouter {
 export async function startRouterAlone(options: RouterAloneOptions): Promise<RunningRouterAlone> {
   const { config, stateDir, logger, env, clock = systemClock, part = WHOLE } = options;
   await using started = new AsyncDisposableStack();
-  const identity = config.server_tls && (await openIdentity(config.server_tls, { clock, logger }));
-  const shown = config.tls && (await followRouterTls(config.tls, "tls", { clock, logger }));
+  const { server_tls: own, tls } = config;
+  // What it shows to control planes, and what to clients.
+  const identity = own && (await followTls({ files: own, where: "server_tls", clock, logger }));
+  const shown = tls && (await followServerTls({ files: tls, where: "tls", clock, logger }));
   for (const followed of [identity, shown]) {
     if (followed === undefined) continue;
     started.defer(() => {
@@ -75,16 +76,6 @@ export async function startRouterAlone(options: RouterAloneOptions): Promise<Run
     },
     stop: () => running.disposeAsync(),
   };
-}
-
-/** What a router shows to control planes. */
-async function openIdentity(
-  { ca, cert, key }: NonNullable<RouterConfig["server_tls"]>,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
-): Promise<FollowedTls> {
-  const opened = await FollowedTls.open({ files: { ca, cert, key }, where: "server_tls", clock, logger });
-  if (opened.ok) return opened.value;
-  throw new LlmgwError("BAD_CONFIG", `the certificates cannot be used:\n${opened.error.join("\n")}`);
 }
 
 /** What is wrong with what the router proves itself by and can be seen before a control plane is asked. */

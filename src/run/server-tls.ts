@@ -2,15 +2,14 @@ import { dirname, join } from "node:path";
 import type { ServerConfig } from "../config/server.ts";
 import { Door } from "../control/door.ts";
 import type { Enrolment } from "../control/enrolment.ts";
-import { LlmgwError } from "../core/errors.ts";
 import { millis } from "../core/ids.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Listening, TlsMaterial } from "../platform/listen.ts";
 import { isMissing } from "../platform/file-rights.ts";
 import type { Logger } from "../platform/logger.ts";
-import { factsOf, isGoodFor, SERVER_AUTH } from "../pki/certificate.ts";
-import { FollowedTls } from "../pki/follow.ts";
+import type { FollowedTls } from "../pki/follow.ts";
 import { troubleWithClient } from "../pki/tls-words.ts";
+import { followServerTls } from "./followed-tls.ts";
 import { serverEnrolment } from "./server-enrolment.ts";
 
 /** A client that cannot connect tries again and again; its reason is told once in so long. */
@@ -39,16 +38,7 @@ export async function openServerTls(
 ): Promise<ServerTls> {
   // `cert revoke` writes it beside the authority.
   const files = { ...tls, crl: join(dirname(tls.ca), "crl.pem") };
-  const opened = await FollowedTls.open({ files, where: "tls", clock, logger });
-  if (!opened.ok) throw new LlmgwError("BAD_CONFIG", `the certificates cannot be used:\n${opened.error.join("\n")}`);
-  const followed = opened.value;
-  if (!isGoodFor(factsOf(followed.current.certificate), SERVER_AUTH)) {
-    followed.close();
-    throw new LlmgwError(
-      "BAD_CONFIG",
-      `tls.cert: ${tls.cert} is no certificate for servers (extended key usage serverAuth is missing): \`llmgw ctl cert issue-server\` makes one`,
-    );
-  }
+  const followed = await followServerTls({ files, where: "tls", clock, logger });
   const dir = dirname(tls.ca);
   const door = new Door(clock, followed.current, async (certificate) => {
     if (await isMissing(join(dir, "ca-key.pem"))) {
