@@ -9,10 +9,10 @@ export const CONNECTION_OPTIONS: readonly OptionSpec[] = [
     flags: "--server <url>",
     doc: "the control plane, such as http://127.0.0.1:7443 (else LLMGW_SERVER, else the context)",
   },
-  { flags: "--token <token>", doc: "the admin token (else LLMGW_TOKEN, else the context)" },
-  { flags: "--token-file <file>", doc: "a file that holds the admin token, so that it is not in the process list" },
+  { flags: "--token <token>", doc: "the admin token, or one of a person (else LLMGW_TOKEN, else the context)" },
+  { flags: "--token-file <file>", doc: "a file that holds the token, so that it is not in the process list" },
   { flags: "--ca <file>", doc: "trust this certificate authority (else LLMGW_CA, else the context)" },
-  { flags: "--cert <file>", doc: "show this certificate with the admin role, in place of a token" },
+  { flags: "--cert <file>", doc: "show this certificate in place of a token; its role says what it may do" },
   { flags: "--key <file>", doc: "the private key of that certificate" },
   { flags: "--context <name>", doc: "use this control plane of the context file instead of its current one" },
 ];

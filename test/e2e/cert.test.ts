@@ -60,6 +60,18 @@ test("without an authority the way to one is told", async () => {
   expect(done.code).toBe(3);
 });
 
+test.each([
+  { role: "node", says: /^agent\.yaml on that node: tls: \{ ca: / },
+  { role: "router", says: /^router\.yaml: server_tls: \{ ca: / },
+  { role: "viewer", says: /^llmgw ctl --ca / },
+])("a certificate for a $role comes with the place where it is named", async ({ role, says }) => {
+  const folder = join(dir, role);
+  await cert("init", "--dir", folder);
+  const made = await cert("issue-client", "edge-1", "--role", role, "--dir", folder);
+  expect(made.code).toBe(0);
+  expect(made.stderr).toMatch(says);
+});
+
 test("issued, listed and revoked, for people and for scripts", async () => {
   const made = await cert("issue-client", "node-a", "--days", "30", "--dir", dir, "-o", "json");
   const entry = JSON.parse(made.stdout) as Readonly<Record<string, unknown>>;

@@ -49,7 +49,7 @@ complete -c llmgw -f -a '(__llmgw_complete)'
 export const completion: CommandSpec = {
   name: "completion",
   summary: "print a completion script for a shell",
-  details: "It completes commands, options and the names of nodes, profiles, replicas and models.",
+  details: "It completes commands, options, files and the names of nodes, profiles, replicas, models, keys and tokens.",
   arguments: [{ form: "<shell>", doc: Object.keys(SCRIPTS).join(", "), choices: Object.keys(SCRIPTS) }],
   examples: [
     { line: "source <(llmgw ctl completion bash)", doc: "in this shell, or in ~/.bashrc for all" },

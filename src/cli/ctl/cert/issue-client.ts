@@ -1,4 +1,5 @@
-import { GRANTED_ROLES, isGrantedRole } from "../../../core/roles.ts";
+import { GRANTED_ROLES, type GrantedRole, isGrantedRole } from "../../../core/roles.ts";
+import type { Made } from "../../../pki/commands.ts";
 import type { CommandSpec } from "../../command.ts";
 import { OUTPUT_PAGE } from "../../options.ts";
 import { days, DIR, FORCE, makingOf, showMade } from "./options.ts";
@@ -28,11 +29,14 @@ export const issueClient: CommandSpec = {
     const asked = call.flags.textOr("role", "node");
     const role = isGrantedRole(asked) ? asked : "node";
     const made = await make({ id: call.args[0] ?? "", role }, makingOf(call, CLIENT_DAYS));
-    const { certificate, key } = made;
-    const hint =
-      role === "node"
-        ? `agent.yaml on that node: tls: { ca: …/ca.pem, cert: ${certificate}, key: ${key} }`
-        : `llmgw ctl --ca …/ca.pem --cert ${certificate} --key ${key}`;
-    return showMade(call, made, hint);
+    return showMade(call, made, hintFor(role, made));
   },
 };
+
+/** Where it is named. */
+function hintFor(role: GrantedRole | "node", { certificate, key }: Made): string {
+  const files = `{ ca: …/ca.pem, cert: ${certificate}, key: ${key} }`;
+  if (role === "node") return `agent.yaml on that node: tls: ${files}`;
+  if (role === "router") return `router.yaml: server_tls: ${files}`;
+  return `llmgw ctl --ca …/ca.pem --cert ${certificate} --key ${key}`;
+}
