@@ -68,10 +68,16 @@ export class Cluster {
   static async start({ auth = "none", queue = "{}" }: ClusterOptions = {}): Promise<Cluster> {
     const dir = await mkdtemp(join(tmpdir(), "llmgw-e2e-"));
     const cluster = new Cluster(dir, await freePort(), await freePort());
-    await cluster.#writeConfigs(auth, queue);
-    await cluster.startServer();
-    cluster.startAgent();
-    return cluster;
+    try {
+      await cluster.#writeConfigs(auth, queue);
+      await cluster.startServer();
+      cluster.startAgent();
+      return cluster;
+    } catch (error) {
+      // Whoever asked has nothing to stop yet.
+      await cluster.stop();
+      throw error;
+    }
   }
 
   async #writeConfigs(auth: "keys" | "none", queue: string): Promise<void> {
@@ -165,6 +171,18 @@ export class Cluster {
     return replicas;
   }
 
+  /** Serves the tiny model with two slots, and waits until the router does. */
+  async serveTiny(): Promise<void> {
+    await this.apply({ name: "tiny", model: { source: "tiny:" }, context: 8192, args: ["-np", "2", "-t", "1"] });
+    await this.ready("tiny");
+    await this.routed();
+  }
+
+  /** Waits until the router has routes. */
+  async routed(): Promise<void> {
+    await until("a route", async () => (await fetch(this.baseUrl.replace("/v1", "/readyz"))).ok, this.#seen());
+  }
+
   /** Waits until the profile has a ready replica that the router routes to. */
   async ready(profile: string): Promise<ReplicaView> {
     return until(
@@ -201,13 +219,13 @@ export async function killProcessesOf(dir: string): Promise<void> {
   for (const pid of await processesOf(dir)) killIfThere(pid);
 }
 
-/** Engines outlive their agent on purpose. A pid alone is no proof: only a process whose environment names the folder counts. */
-async function processesOf(dir: string): Promise<readonly number[]> {
+/** Whose environment has this in it. Engines outlive their agent on purpose, and a pid alone is no proof of whose it is. */
+export async function processesOf(named: string): Promise<readonly number[]> {
   const pids = (await readdir("/proc")).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
   const environs = await Promise.all(
     pids.map((pid) => readFile(`/proc/${String(pid)}/environ`, "utf8").catch(() => "")),
   );
-  return pids.filter((_pid, index) => environs[index]?.includes(dir));
+  return pids.filter((_pid, index) => environs[index]?.includes(named));
 }
 
 function killIfThere(pid: number): void {

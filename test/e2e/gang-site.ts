@@ -1,9 +1,9 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { hasEnded, lookAtProcess } from "../../src/platform/proc.ts";
 import { makeAdapter } from "../fakes/sysfs-tree.ts";
-import { freePort } from "./cluster.ts";
+import { freePort, killProcessesOf, processesOf } from "./cluster.ts";
 import { finished, llmgw, type Running } from "./process.ts";
 import { until } from "./wait.ts";
 
@@ -70,11 +70,17 @@ export class GangSite {
     await writeFile(join(dir, "server.yaml"), `${lines.join("\n")}\n`);
     const server = llmgw(["server", "-c", join(dir, "server.yaml"), "--data-dir", join(dir, "server")]);
     const site = new GangSite(dir, server, [port, routerPort]);
-    await until("the server", async () => (await fetch(`${site.#url}/healthz`)).ok, site.seen());
-    site.#token = (await readFile(join(dir, "server", "admin-token"), "utf8")).trim();
-    await site.#makePrograms();
-    await site.#makeModel();
-    return site;
+    try {
+      await until("the server", async () => (await fetch(`${site.#url}/healthz`)).ok, site.seen());
+      site.#token = (await readFile(join(dir, "server", "admin-token"), "utf8")).trim();
+      await site.#makePrograms();
+      await site.#makeModel();
+      return site;
+    } catch (error) {
+      // Whoever asked has nothing to stop yet.
+      await site.stop();
+      throw error;
+    }
   }
 
   async #makePrograms(): Promise<void> {
@@ -222,22 +228,17 @@ export class GangSite {
 
   /** Engines of this site that run, found by their environment; a keeper, which waits for one, leads its session. */
   async engines(): Promise<readonly number[]> {
-    const pids = (await readdir("/proc")).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
-    const looked = await Promise.all(
-      pids.map(async (pid) => {
-        const environ = await readFile(`/proc/${String(pid)}/environ`, "utf8").catch(() => "");
-        if (!environ.includes(`LLMGW_REPLICA=${this.dir}`)) return false;
-        const look = await lookAtProcess(pid);
-        return look.kind === "there" && look.stat.session !== pid && !hasEnded(look.stat);
-      }),
+    const pids = await processesOf(`LLMGW_REPLICA=${this.dir}`);
+    const looks = await Promise.all(pids.map(lookAtProcess));
+    return looks.flatMap((look) =>
+      look.kind === "there" && look.stat.session !== look.stat.pid && !hasEnded(look.stat) ? [look.stat.pid] : [],
     );
-    return pids.filter((_, index) => looked[index]);
   }
 
   async stop(): Promise<void> {
     for (const agent of this.#agents.values()) await agent.end();
     await this.#server.end();
-    for (const pid of await this.engines()) process.kill(pid, "SIGKILL");
+    await killProcessesOf(this.dir);
     await rm(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }

@@ -47,7 +47,7 @@ describe("a profile that goes to zero", () => {
       args: ["-np", "4", "-t", "1"],
       replicas: { min: 0, max: 2, target_in_flight: 16, idle: "2s" },
     });
-    await until("a route that holds", async () => (await fetch(cluster.baseUrl.replace("/v1", "/readyz"))).ok);
+    await cluster.routed();
   });
 
   afterAll(async () => {
@@ -115,7 +115,7 @@ test("a start that takes too long: 503 with the state, the percent and when to c
   const { server, url } = await stuckSource();
   try {
     await cluster.apply({ name: "slow", model: { source: url }, engine: "llama.cpp", replicas: { min: 0, max: 1 } });
-    await until("a route that holds", async () => (await fetch(cluster.baseUrl.replace("/v1", "/readyz"))).ok);
+    await cluster.routed();
     const refused = await until("a refusal with the progress", async () => {
       const response = await ask(cluster, { model: "slow" });
       const text = await response.text();

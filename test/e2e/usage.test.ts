@@ -40,14 +40,12 @@ const create = async (...args: readonly string[]): Promise<string> =>
 async function killAndRestart(): Promise<void> {
   await cluster.server?.end("SIGKILL");
   await cluster.startServer();
-  await until("a route", async () => (await fetch(cluster.baseUrl.replace("/v1", "/readyz"))).ok);
+  await cluster.routed();
 }
 
 beforeAll(async () => {
   cluster = await Cluster.start({ auth: "keys" });
-  await cluster.apply({ name: "tiny", model: { source: "tiny:" }, context: 8192, args: ["-np", "2", "-t", "1"] });
-  await cluster.ready("tiny");
-  await until("a route", async () => (await fetch(cluster.baseUrl.replace("/v1", "/readyz"))).ok);
+  await cluster.serveTiny();
 });
 
 afterAll(async () => {
