@@ -1,5 +1,6 @@
 import type { RankReport } from "./gang.ts";
 import type { ProfileName, ReplicaId } from "./ids.ts";
+import type { MeasuredMemory } from "./measured-memory.ts";
 import type { Endpoint, Progress } from "./replica-state.ts";
 
 /** What a node says of one replica. */
@@ -27,6 +28,8 @@ export interface ObservedReplica {
   readonly pid: number | undefined;
   /** Of a rank of a replica that spans nodes. */
   readonly rank?: RankReport;
+  /** Of one that has been ready for a while. Left out: it was not measured. */
+  readonly memory?: MeasuredMemory;
 }
 
 export interface ObservedState {

@@ -7,6 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Endpoint, Event, Inventory, KeyLimits, MemoryEstimate, Progress } from "./common_pb.js";
 import type { GangStatus } from "./gang_pb.js";
+import type { Measurement, NodeMemory } from "./memory_pb.js";
 import type { CordonRequestSchema, CordonResponseSchema, DrainRequestSchema, DrainResponseSchema, GetRolloutRequestSchema, GetRolloutResponseSchema, ManifestFile, PlanRequestSchema, PlanResponseSchema, RestartRequestSchema, RestartResponseSchema, ScaleRequestSchema, ScaleResponseSchema, UndoRolloutRequestSchema, UndoRolloutResponseSchema } from "./changing_pb.js";
 import type { BackupRequestSchema, BackupResponseSchema, DebugRequestSchema, DebugResponseSchema, ExportRequestSchema, ExportResponseSchema, ListEnginesRequestSchema, ListEnginesResponseSchema, ListWeightsRequestSchema, ListWeightsResponseSchema } from "./operating_pb.js";
 import type { GetRequestRequestSchema, GetRequestResponseSchema, GetUsageRequestSchema, GetUsageResponseSchema } from "./usage_pb.js";
@@ -478,6 +479,13 @@ export declare type Replica = Message<"llmgw.v1.Replica"> & {
    * @generated from field: llmgw.v1.GangStatus gang = 20;
    */
   gang?: GangStatus | undefined;
+
+  /**
+   * What it was found to take, on each of its nodes. Empty: it was not measured yet.
+   *
+   * @generated from field: repeated llmgw.v1.NodeMemory measured = 21;
+   */
+  measured: NodeMemory[];
 };
 
 /**
@@ -1167,6 +1175,13 @@ export declare type ExplainResponse = Message<"llmgw.v1.ExplainResponse"> & {
    * @generated from field: uint32 wanted = 13;
    */
   wanted: number;
+
+  /**
+   * What the model was found to take when it ran as this profile has it started.
+   *
+   * @generated from field: repeated llmgw.v1.Measurement measured = 14;
+   */
+  measured: Measurement[];
 };
 
 /**

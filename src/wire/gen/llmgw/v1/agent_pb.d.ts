@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Endpoint, Inventory, Progress } from "./common_pb.js";
 import type { GangTask, RankReport } from "./gang_pb.js";
+import type { MeasuredMemory } from "./memory_pb.js";
 
 /**
  * Describes the file llmgw/v1/agent.proto.
@@ -567,6 +568,13 @@ export declare type ObservedReplica = Message<"llmgw.v1.ObservedReplica"> & {
    * @generated from field: llmgw.v1.RankReport rank = 12;
    */
   rank?: RankReport | undefined;
+
+  /**
+   * Left out: it was not measured.
+   *
+   * @generated from field: llmgw.v1.MeasuredMemory memory = 13;
+   */
+  memory?: MeasuredMemory | undefined;
 };
 
 /**
