@@ -10,7 +10,7 @@ const QUERY = "--query-compute-apps=gpu_uuid,pid";
 /** A driver that is being reset may hold us up for longer; then nothing is known, and that holds nobody up. */
 const DEADLINE = millis(10_000);
 
-interface HolderOptions {
+export interface HolderOptions {
   /** discovery.nvidia_smi; "" looks for it. */
   readonly tool: string;
   /** discovery.prefer_nvml. */

@@ -117,9 +117,11 @@ function askFabric(nvml: NvmlCall, handle: bigint, asked: Asked): void {
 }
 
 /** nvmlProcessInfo_t: a pid, its memory, and the instances of the card that it is on; padded to whole words. */
-const PROCESS_INFO = { size: 24, most: 1024 };
+const PROCESS_INFO = { size: 24, used: 8, most: 1024 };
+/** NVML_VALUE_NOT_AVAILABLE, in 64 bits. */
+const NOT_AVAILABLE = 0xffff_ffff_ffff_ffffn;
 
-/** The pids of those that hold memory of it. */
+/** The pids of those that hold memory of it, and in the same order how much; -1 where the driver does not say. */
 function askProcesses(nvml: NvmlCall, handle: bigint, asked: Asked): void {
   const count = Buffer.alloc(4);
   count.writeUInt32LE(PROCESS_INFO.most);
@@ -130,7 +132,14 @@ function askProcesses(nvml: NvmlCall, handle: bigint, asked: Asked): void {
     return;
   }
   const found = Math.min(count.readUInt32LE(), PROCESS_INFO.most);
-  asked.numbers["pids"] = Array.from({ length: found }, (_, n) => infos.readUInt32LE(n * PROCESS_INFO.size));
+  const at = Array.from({ length: found }, (_, n) => n * PROCESS_INFO.size);
+  asked.numbers["pids"] = at.map((offset) => infos.readUInt32LE(offset));
+  asked.numbers["pidBytes"] = at.map((offset) => usedIn(infos, offset + PROCESS_INFO.used));
+}
+
+function usedIn(infos: Buffer, offset: number): number {
+  const used = infos.readBigUInt64LE(offset);
+  return used === NOT_AVAILABLE ? -1 : Number(used);
 }
 
 export function textIn(buffer: Buffer): string {

@@ -2,6 +2,7 @@ import type { DesiredReplica } from "../core/desired.ts";
 import type { RankReport } from "../core/gang.ts";
 import { formatDuration } from "../core/format.ts";
 import { bytes, type Millis, millis } from "../core/ids.ts";
+import type { MeasuredMemory } from "../core/measured-memory.ts";
 import type { ObservedReplica, ObservedReplicaState } from "../core/observed.ts";
 import { processOf, type StateOf, type SupervisedState, type Supervision } from "./supervision.ts";
 
@@ -11,12 +12,14 @@ export interface Supervised {
   readonly engine: string;
   /** Of one rank of a replica that spans nodes. */
   readonly rank?: RankReport | undefined;
+  /** Of its present launch. */
+  readonly memory?: MeasuredMemory | undefined;
 }
 
 /** What a node reports of a replica that it supervises. */
 export function observe(
   replica: DesiredReplica,
-  { supervision, engine, rank }: Supervised,
+  { supervision, engine, rank, memory }: Supervised,
   now: Millis,
 ): ObservedReplica {
   return {
@@ -27,6 +30,7 @@ export function observe(
     restarts: Math.max(0, supervision.launches - 1),
     pid: processOf(supervision.state)?.pid,
     ...(rank === undefined ? {} : { rank }),
+    ...(memory === undefined || supervision.state.kind !== "ready" ? {} : { memory }),
   };
 }
 
