@@ -111,7 +111,7 @@ function readyRoute({ id, apiKey, state }: Replica): readonly ReplicaRoute[] {
   const { endpoint, slots, engine } = state;
   // Its version follows its name.
   const apis = engineOf(engine.split(" ")[0] ?? "")?.apis;
-  return [{ id, host: endpoint.host, port: endpoint.port, apiKey, slots, ...(apis === undefined ? {} : { apis }) }];
+  return [{ id, ...endpoint, apiKey, slots, ...(apis === undefined ? {} : { apis }) }];
 }
 
 const NOT_WAITING = { waitingFor: "", waitSeconds: 0 } as const;

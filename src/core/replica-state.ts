@@ -1,10 +1,13 @@
 import type { Gang } from "./gang.ts";
 import type { Bytes, GpuUuid, Millis, NodeId, ProfileName, ReplicaId } from "./ids.ts";
+import type { NodeMemory } from "./measured-memory.ts";
 import type { EngineName } from "./profile.ts";
 
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
+  /** It speaks TLS, with the certificate of this SHA-256, in lower-case hex. Left out: plain HTTP. */
+  readonly tlsSha256?: string;
 }
 
 /** How far the installing of an engine or the fetching of weights is. */
@@ -202,4 +205,6 @@ export interface Replica {
   readonly replace?: string;
   /** Of one that spans nodes, once it is placed. */
   readonly gang?: Gang;
+  /** What it was last found to take on its nodes. Left out: it was not measured yet. */
+  readonly measured?: readonly NodeMemory[];
 }

@@ -6,6 +6,8 @@ export interface ReplicaRoute {
   readonly id: ReplicaId;
   readonly host: string;
   readonly port: number;
+  /** It speaks TLS, with the certificate of this SHA-256, in lower-case hex. Left out: plain HTTP. */
+  readonly tlsSha256?: string;
   /** The engine's own key. Never shown, never logged. */
   readonly apiKey: string;
   /** Requests that the engine works on at once; 0 unknown. */

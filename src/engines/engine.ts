@@ -51,6 +51,8 @@ export interface Launch {
   readonly gang?: GangPart;
   readonly adapters?: readonly LaunchAdapter[];
   readonly apiKey: string;
+  /** The certificate and the private key, in PEM, that it answers with. Left out: it answers without TLS. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string };
   /** The profile's, passed on as they are, last. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -113,6 +115,8 @@ export interface Engine {
   readonly python?: PythonPackage;
   /** How its program says what it is. Left out: by `--version` and `--list-devices`. */
   readonly probes?: EngineProbes;
+  /** Why a build of that version cannot answer over TLS, for people. Left out: every build can. */
+  readonly withoutTls?: (version: string) => string | undefined;
   /** What it loads. */
   readonly formats: readonly ModelFacts["format"][];
   /** What it can be asked for. Left out: not known; then it is asked as clients ask. */

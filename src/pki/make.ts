@@ -26,9 +26,9 @@ type CryptoKeyPair = webcrypto.CryptoKeyPair;
 type SigningAlgorithm = webcrypto.Algorithm & { readonly namedCurve?: string; readonly hash?: string };
 
 const SERIAL_BYTES = 16;
-/** What certificates for keys of our own making are made with. */
 const CURVE = { name: "ECDSA", namedCurve: "P-256" };
-const SIGNATURE = { name: "ECDSA", hash: "SHA-256" };
+/** What certificates for keys of our own making are made with. */
+export const SIGNATURE = { name: "ECDSA", hash: "SHA-256" };
 
 /** A certificate and its private key, both in PEM. */
 export interface Issued {
@@ -184,7 +184,7 @@ function listNumber(now: Millis): Extension {
 
 export const newKeys = async (): Promise<CryptoKeyPair> => crypto.subtle.generateKey(CURVE, true, ["sign", "verify"]);
 
-const newSerial = (): string => randomBytes(SERIAL_BYTES).toString("hex");
+export const newSerial = (): string => randomBytes(SERIAL_BYTES).toString("hex");
 
 export async function keyText(keys: CryptoKeyPair): Promise<string> {
   return pemOf("PRIVATE KEY", await crypto.subtle.exportKey("pkcs8", keys.privateKey));

@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { connectPinned, KEEP_ALIVE_AFTER } from "./pinned-tls.ts";
 
 /** What a connection tells its owner. Nothing comes after `onClose`. */
 export interface TcpListener {
@@ -22,29 +23,46 @@ const shared = Buffer.allocUnsafeSlow(READ_BYTES);
 /** Above it head and body go out as several pieces, so that no large buffer is made and filled only to join them. */
 const JOIN_BYTES = 16_384;
 
+/** Where a connection goes. */
+export interface TcpAddress {
+  readonly host: string;
+  readonly port: number;
+  /** SHA-256 of the certificate that answers there, in lower-case hex. Left out: it speaks no TLS. */
+  readonly tlsSha256?: string;
+}
+
 /** A TCP connection for a protocol that handles bytes itself: no streams, no events, no buffers of its own. */
 export class TcpConnection {
   readonly #socket: Socket;
   #code: string | undefined;
+  /** What was sent before it was known who answers; undefined once it is. */
+  #held: (() => void)[] | undefined;
 
-  constructor(to: { readonly host: string; readonly port: number }, listener: TcpListener) {
-    this.#socket = connect({
-      host: to.host,
-      port: to.port,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: 60_000,
-      onread: {
-        buffer: shared,
-        callback: (length) => {
-          listener.onData(shared, length);
-          return true;
-        },
+  constructor(to: TcpAddress, listener: TcpListener) {
+    const onread = {
+      buffer: shared,
+      callback: (length: number) => {
+        listener.onData(shared, length);
+        return true;
       },
-    });
-    this.#socket.on("connect", () => {
+    };
+    const opened = (): void => {
       listener.onConnect();
-    });
+    };
+    const { host, port, tlsSha256 } = to;
+    if (tlsSha256 === undefined) {
+      this.#socket = connect({
+        ...{ host, port, onread },
+        ...{ noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER },
+      });
+      this.#socket.on("connect", opened);
+    } else {
+      this.#held = [];
+      this.#socket = connectPinned({ host, port, tlsSha256 }, { onread }, () => {
+        this.#release();
+        opened();
+      });
+    }
     this.#socket.on("end", () => {
       listener.onEnd();
     });
@@ -58,6 +76,21 @@ export class TcpConnection {
 
   /** Sends a head of latin-1 text and a body of any number of pieces, in one write when they are small. */
   send(head: string, body: readonly Buffer[]): void {
+    if (this.#held === undefined) this.#write(head, body);
+    else {
+      this.#held.push(() => {
+        this.#write(head, body);
+      });
+    }
+  }
+
+  #release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const write of held) write();
+  }
+
+  #write(head: string, body: readonly Buffer[]): void {
     const bytes = body.reduce((sum, piece) => sum + piece.length, head.length);
     if (bytes <= JOIN_BYTES) {
       const joined = Buffer.allocUnsafe(bytes);
@@ -74,7 +107,7 @@ export class TcpConnection {
 
   /** Whether everything sent has been handed to the system. */
   get isFlushed(): boolean {
-    return this.#socket.writableLength === 0;
+    return this.#held === undefined && this.#socket.writableLength === 0;
   }
 
   pause(): void {

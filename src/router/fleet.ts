@@ -202,8 +202,9 @@ export class Fleet {
   }
 }
 
-/** A replica that moved to another port or got another key is another one, though its id stays. */
-const keyOf = ({ id, host, port, apiKey }: ReplicaRoute): string => `${id} ${host} ${String(port)} ${apiKey}`;
+/** A replica that moved to another port or got another key or certificate is another one, though its id stays. */
+const keyOf = ({ id, host, port, apiKey, tlsSha256 = "" }: ReplicaRoute): string =>
+  [id, host, String(port), apiKey, tlsSha256].join(" ");
 
 /** What comes back under the same key after it was away is trusted anew. */
 function retire(replica: Replica): void {

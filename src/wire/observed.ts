@@ -15,7 +15,9 @@ import {
   type ObservedReplica as WireObservedReplica,
   type ObservedState as WireObservedState,
 } from "./gen/llmgw/v1/agent_pb.js";
+import { endpointFromWire, endpointToWire } from "./endpoint.ts";
 import { reportFromWire, reportToWire } from "./gang.ts";
+import { memoryFromWire, memoryToWire } from "./measured-memory.ts";
 import { progressFromWire, progressToWire } from "./progress.ts";
 import { toText, toUint32, zeroAsUnknown } from "./scalar.ts";
 
@@ -40,6 +42,7 @@ function replicaToWire(replica: ObservedReplica): WireObservedReplica {
     restarts: toUint32(replica.restarts),
     pid: toUint32(replica.pid),
     ...(replica.rank === undefined ? {} : { rank: reportToWire(replica.rank) }),
+    ...(replica.memory === undefined ? {} : { memory: memoryToWire(replica.memory) }),
   });
 }
 
@@ -52,6 +55,7 @@ function replicaFromWire(message: WireObservedReplica): ObservedReplica {
     restarts: message.restarts,
     pid: zeroAsUnknown(message.pid, (n) => n),
     ...(message.rank === undefined ? {} : { rank: reportFromWire(message.rank) }),
+    ...(message.memory === undefined ? {} : { memory: memoryFromWire(message.memory) }),
   };
 }
 
@@ -105,7 +109,7 @@ function stateFromWire(state: WireObservedReplica["state"]): ObservedReplicaStat
 
 function readyToWire(state: Extract<ObservedReplicaState, { kind: "ready" }>): Ready {
   return create(ReadySchema, {
-    endpoint: { host: state.endpoint.host, port: toUint32(state.endpoint.port) },
+    endpoint: endpointToWire(state.endpoint),
     slots: toUint32(state.slots),
     context: toUint32(state.context),
     engine: state.engine,
@@ -117,5 +121,5 @@ function readyFromWire({ endpoint, slots, context, engine }: Ready): ObservedRep
   if (endpoint === undefined || endpoint.host === "" || endpoint.port === 0) {
     return { kind: "starting", note: "its node calls it ready, but does not say where it answers" };
   }
-  return { kind: "ready", endpoint: { host: endpoint.host, port: endpoint.port }, slots, context, engine };
+  return { kind: "ready", endpoint: endpointFromWire(endpoint), slots, context, engine };
 }

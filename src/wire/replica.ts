@@ -9,7 +9,9 @@ import {
   type Replica as WireReplica,
 } from "./gen/llmgw/v1/admin_pb.js";
 import { type Endpoint, EndpointSchema, type Progress } from "./gen/llmgw/v1/common_pb.js";
+import { endpointToWire } from "./endpoint.ts";
 import { gangToWire } from "./gang.ts";
+import { nodeMemoryToWire } from "./measured-memory.ts";
 import { estimateToWire } from "./model-facts.ts";
 import { progressToWire } from "./progress.ts";
 import { replicaReason } from "./replica-reason.ts";
@@ -48,6 +50,7 @@ export function replicaToWire(replica: Replica, inFlight: number, estimated?: Es
     pid: toUint32(replica.pid),
     inFlight: toUint32(inFlight),
     ...(gang === undefined ? {} : { gang }),
+    measured: (replica.measured ?? []).map(nodeMemoryToWire),
     ...(estimated === undefined
       ? {}
       : { estimate: estimateToWire(estimated.estimate), estimateOrigin: toText(estimated.origin) }),
@@ -61,7 +64,7 @@ function progressOf(state: ReplicaState): { progress?: Progress } {
 
 function endpointOf(state: ReplicaState): { endpoint?: Endpoint } {
   if ((state.kind !== "ready" && state.kind !== "draining") || state.endpoint === undefined) return {};
-  return { endpoint: create(EndpointSchema, { host: state.endpoint.host, port: toUint32(state.endpoint.port) }) };
+  return { endpoint: create(EndpointSchema, endpointToWire(state.endpoint)) };
 }
 
 function rejectionsOf(state: ReplicaState): Rejection[] {

@@ -12,6 +12,7 @@ import {
   type RouteTable as WireRouteTable,
   RouteTableSchema,
 } from "./gen/llmgw/v1/router_pb.js";
+import { endpointFromWire, endpointToWire } from "./endpoint.ts";
 import { toText, toUint32 } from "./scalar.ts";
 
 export function routeTableToWire(table: RouteTable): WireRouteTable {
@@ -60,13 +61,19 @@ const aliasFromWire = ({ targets, fallback }: WireAliasRoute): AliasRoute => ({
 const replicaToWire = (replica: ReplicaRoute): WireReplicaRoute =>
   create(ReplicaRouteSchema, {
     ...replica,
-    port: toUint32(replica.port),
+    ...endpointToWire(replica),
     slots: toUint32(replica.slots),
     apis: [...(replica.apis ?? [])],
   });
 
 /** What a newer control plane knows of an engine and this router does not is left out. */
-function replicaFromWire({ id, host, port, apiKey, slots, apis }: WireReplicaRoute): ReplicaRoute {
+function replicaFromWire({ id, apiKey, slots, apis, ...endpoint }: WireReplicaRoute): ReplicaRoute {
   const known = apis.filter(isEngineApi);
-  return { id: replicaId(id), host, port, apiKey, slots, ...(known.length === 0 ? {} : { apis: known }) };
+  return {
+    id: replicaId(id),
+    ...endpointFromWire(endpoint),
+    apiKey,
+    slots,
+    ...(known.length === 0 ? {} : { apis: known }),
+  };
 }

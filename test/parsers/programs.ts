@@ -60,6 +60,8 @@ const SGLANG = {
 async function showEngine({ engine, cases, folder, version, argvOf, expected }: Showing): Promise<readonly Shown[]> {
   const shown: Shown[] = [];
   for (const { name, launch } of cases({ binary: "/opt/venv/bin/program", version })) {
+    // A release without TLS is never told to answer over it.
+    if (launch.tls !== undefined && engine.withoutTls?.(version) !== undefined) continue;
     const command = engine.command({ ...launch, workDir: folder });
     for (const { path, text } of command.files ?? []) {
       await mkdir(dirname(path), { recursive: true });
@@ -82,9 +84,14 @@ function vllmReads(launch: Launch): Shown["expected"] {
     enable_prompt_tokens_details: true,
     ...(adapters.length === 0 ? {} : { enable_lora: true }),
     ...(gpuShare === undefined ? {} : { gpu_memory_utilization: gpuShare }),
+    ...tlsRead(launch),
     ...gangOfVllm(launch),
   };
 }
+
+/** Both name it alike. */
+const tlsRead = ({ tls }: Launch): Shown["expected"] =>
+  tls === undefined ? {} : { ssl_certfile: tls.certFile, ssl_keyfile: tls.keyFile };
 
 const ALONE = { nnodes: 1, node_rank: 0, headless: false };
 
@@ -107,6 +114,7 @@ function sglangReads(launch: Launch): Shown["expected"] {
     ...{ tp_size: parallel.tensor, pp_size: parallel.pipeline },
     ...(gang === undefined ? alone : { nnodes: gang.ranks, node_rank: gang.rank, dist_init_addr: addressOf(gang) }),
     ...{ enable_metrics: true, enable_cache_report: true },
+    ...tlsRead(launch),
     lora_paths: adapters?.map(({ name, path }) => ({ lora_name: name, lora_path: path })) ?? null,
   };
 }

@@ -76,6 +76,7 @@ export function launchCases(program: Program): readonly LaunchCase[] {
     of("follower-without-fabric", { ...GANG, gang: part(1, { hcas: undefined, ownInterface: undefined }) }),
     of("gang-own-interfaces", { ...GANG, gang: part(0), env: { NCCL_SOCKET_IFNAME: "^docker0", NCCL_DEBUG: "INFO" } }),
     of("adapters", { adapters: ADAPTERS }),
+    of("tls", { tls: { certFile: "/w/tls/engine.pem", keyFile: "/w/tls/engine-key.pem" } }),
     of("own-arguments", {
       args: ["--trust-remote-code", "--kv-cache-dtype", "fp8_e5m2"],
       env: { HF_HUB_OFFLINE: "0", CUDA_VISIBLE_DEVICES: "7" },

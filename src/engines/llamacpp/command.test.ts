@@ -57,6 +57,11 @@ describe("argv", () => {
       has: ["--mmproj /w/mmproj-F16.gguf"],
     },
     {
+      name: "TLS",
+      change: { tls: { certFile: "/r/tls/engine.pem", keyFile: "/r/tls/engine-key.pem" } },
+      has: ["--ssl-cert-file /r/tls/engine.pem", "--ssl-key-file /r/tls/engine-key.pem"],
+    },
+    {
       name: "adapters, of which requests choose",
       change: {
         adapters: [

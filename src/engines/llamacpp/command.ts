@@ -21,6 +21,7 @@ function ownArgs(launch: Launch): readonly string[] {
     ...(projector === undefined ? [] : ["--mmproj", projector]),
     ...["--alias", launch.serves.join(",")],
     ...["--host", launch.host, "--port", String(launch.port)],
+    ...(launch.tls === undefined ? [] : ["--ssl-cert-file", launch.tls.certFile, "--ssl-key-file", launch.tls.keyFile]),
     ...(launch.context === undefined ? [] : ["--ctx-size", String(launch.context)]),
     ...deviceArgs(launch.gpus.length),
     ...adapterArgs(launch.adapters ?? []),

@@ -15,6 +15,13 @@ const loader = (library: string): string =>
 
 const CASES: readonly Case[] = [
   {
+    name: "a build without TLS, told to answer over it",
+    code: 1,
+    lines: ["Server is built without SSL support"],
+    reason: "this build of llama-server has no TLS in it: take one that has, or set engine_tls to false on its node",
+    retry: false,
+  },
+  {
     name: "B68 a missing library names its package",
     code: 127,
     lines: [loader("libgomp.so.1")],

@@ -15,6 +15,10 @@ const RULES: readonly ExitRule[] = [
   },
   ...NOT_RUN,
   (ending) => (died(ending, 132, "SIGILL") ? final(illegalInstruction(ending.cpuFlags)) : undefined),
+  ({ log }) =>
+    log.includes("built without SSL support")
+      ? final("this build of llama-server has no TLS in it: take one that has, or set engine_tls to false on its node")
+      : undefined,
   ({ log }) => {
     const [, argument] = /^error: invalid argument: (.+)$/m.exec(log) ?? [];
     return argument === undefined ? undefined : final(`llama-server does not know the argument ${argument}`);

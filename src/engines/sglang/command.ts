@@ -2,6 +2,7 @@ import type { EngineCommand, EngineFile, Launch, LaunchAdapter } from "../engine
 import { optionsOf } from "../options.ts";
 import { cutOf } from "../python/cut.ts";
 import { gangDefaults, ownVariables, pythonDefaults } from "../python/environment.ts";
+import { tlsArgs } from "../python/tls.ts";
 
 /** The command line, the whole environment and the files of one SGLang process; `binary` is its Python. */
 export function command(launch: Launch): EngineCommand {
@@ -24,6 +25,7 @@ function ownArgs(launch: Launch): readonly string[] {
   return [
     ...["--model-path", launch.modelPath],
     ...["--host", launch.host, "--port", String(launch.port)],
+    ...tlsArgs(launch),
     // One name is all that it takes; it answers to any other as well.
     ...serves.slice(0, 1).flatMap((name) => ["--served-model-name", name]),
     ...(context === undefined ? [] : ["--context-length", String(context)]),

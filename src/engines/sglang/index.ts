@@ -6,7 +6,7 @@ import { command } from "./command.ts";
 import { explainExit } from "./exit.ts";
 import { MEMORY_OPTIONS } from "./memory.ts";
 import { capacityRequest, furtherProofs, healthRequest, proofRequest, readCapacity } from "./readiness.ts";
-import { readVersion, VERSION_ARGS } from "./version.ts";
+import { readVersion, VERSION_ARGS, withoutTls } from "./version.ts";
 import { work } from "./work.ts";
 
 /** Of these a model has those that are its work. */
@@ -31,6 +31,7 @@ export const sglang: Engine = {
     buildsFor: (_version, backend) => `https://docs.sglang.ai/whl/${backend}`,
   },
   probes: { version: VERSION_ARGS },
+  withoutTls,
   memoryRules: (asked) => memoryRules(asked, MEMORY_OPTIONS),
   command,
   healthRequest,

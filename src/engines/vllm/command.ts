@@ -2,6 +2,7 @@ import type { EngineCommand, Launch, LaunchAdapter } from "../engine.ts";
 import { optionsOf } from "../options.ts";
 import { cutOf } from "../python/cut.ts";
 import { gangDefaults, ownVariables, pythonDefaults } from "../python/environment.ts";
+import { tlsArgs } from "../python/tls.ts";
 import { rayArgv, rayEnvironment, rayFiles, usesRay } from "./ray.ts";
 import { isAtLeast } from "./version.ts";
 
@@ -27,6 +28,7 @@ function ownArgs(launch: Launch): readonly string[] {
   return [
     ...["serve", launch.modelPath],
     ...["--host", launch.host, "--port", String(launch.port)],
+    ...tlsArgs(launch),
     ...["--served-model-name", ...launch.serves],
     ...(context === undefined ? [] : ["--max-model-len", String(context)]),
     ...memoryArgs(launch),

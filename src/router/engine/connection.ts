@@ -1,12 +1,7 @@
-import { TcpConnection, type TcpListener } from "../../platform/tcp.ts";
+import { type TcpAddress, TcpConnection, type TcpListener } from "../../platform/tcp.ts";
 import type { FailureKind } from "../../routing/retry.ts";
 import { ChunkedDecoder } from "./chunked.ts";
 import { parseResponseHead, type ResponseHead } from "./response-head.ts";
-
-export interface EngineAddress {
-  readonly host: string;
-  readonly port: number;
-}
 
 export interface EngineFailure {
   readonly kind: FailureKind;
@@ -66,7 +61,7 @@ export class EngineConnection implements TcpListener {
   #isConnected = false;
   #requests = 0;
 
-  constructor(address: EngineAddress, owner: ConnectionOwner) {
+  constructor(address: TcpAddress, owner: ConnectionOwner) {
     this.#owner = owner;
     this.#tcp = new TcpConnection(address, this);
   }

@@ -1,11 +1,6 @@
 import { type Millis, plus } from "../../core/ids.ts";
-import {
-  type AnswerListener,
-  type ConnectionOwner,
-  type EngineAddress,
-  EngineConnection,
-  type OutgoingRequest,
-} from "./connection.ts";
+import type { TcpAddress } from "../../platform/tcp.ts";
+import { type AnswerListener, type ConnectionOwner, EngineConnection, type OutgoingRequest } from "./connection.ts";
 
 interface Idle {
   readonly connection: EngineConnection;
@@ -21,14 +16,14 @@ const MOST_IDLE = 512;
 
 /** The connections to one replica. There is no limit to them: a replica that hangs holds up nobody but its own requests. */
 export class EnginePool implements ConnectionOwner {
-  readonly #address: EngineAddress;
+  readonly #address: TcpAddress;
   readonly #monotonic: () => Millis;
   /** The latest used last: what is not needed grows old at the bottom. */
   readonly #idle: Idle[] = [];
   /** Off for a replica that is no longer listed: requests that run go on to their end, and nothing is kept after them. */
   #keepsIdle = true;
 
-  constructor(address: EngineAddress, monotonic: () => Millis) {
+  constructor(address: TcpAddress, monotonic: () => Millis) {
     this.#address = address;
     this.#monotonic = monotonic;
   }

@@ -26,6 +26,13 @@ export declare type Endpoint = Message<"llmgw.v1.Endpoint"> & {
    * @generated from field: uint32 port = 2;
    */
   port: number;
+
+  /**
+   * Of the certificate that it answers with, in lower-case hex. Empty: it speaks plain HTTP.
+   *
+   * @generated from field: string tls_sha256 = 3;
+   */
+  tlsSha256: string;
 };
 
 /**

@@ -323,6 +323,13 @@ export declare type ReplicaRoute = Message<"llmgw.v1.ReplicaRoute"> & {
    * @generated from field: repeated string apis = 6;
    */
   apis: string[];
+
+  /**
+   * Of the certificate that it answers with, in lower-case hex. Empty: it speaks plain HTTP.
+   *
+   * @generated from field: string tls_sha256 = 7;
+   */
+  tlsSha256: string;
 };
 
 /**
