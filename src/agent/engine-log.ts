@@ -1,9 +1,8 @@
-import { readTail, readTailAcrossCut } from "../platform/text-log.ts";
 import { limitLog } from "./log-limit.ts";
 import type { NodeContext } from "./node-context.ts";
 
 interface EngineLogOptions {
-  readonly node: Pick<NodeContext, "clock" | "logLimit">;
+  readonly node: Pick<NodeContext, "clock" | "logLimit" | "machine">;
   /** Ends the looks at its size. */
   readonly signal: AbortSignal;
   /** It begins anew: what is in it is the launch's of now. */
@@ -29,11 +28,12 @@ export class EngineLog {
     if (this.#isLimited) return;
     this.#isLimited = true;
     const { node, signal, onCut, onFailure } = this.#options;
+    const { logLimit: limit, clock, machine } = node;
     const told = (): void => {
       this.#wasCut = true;
       onCut();
     };
-    limitLog(this.path, { limit: node.logLimit, clock: node.clock, signal, onCut: told }).catch((error: unknown) => {
+    limitLog(this.path, { limit, clock, machine, signal, onCut: told }).catch((error: unknown) => {
       this.#isLimited = false;
       onFailure(error);
     });
@@ -41,7 +41,8 @@ export class EngineLog {
 
   /** At most `count` lines, of the launch whose output begins at that byte. */
   lastLines(count: number, from: number): Promise<readonly string[]> {
+    const { machine } = this.#options.node;
     const isCut = this.#wasCut && from === 0;
-    return isCut ? readTailAcrossCut(this.path, count) : readTail(this.path, count, from);
+    return isCut ? machine.readTailAcrossCut(this.path, count) : machine.readTail(this.path, count, from);
   }
 }

@@ -7,6 +7,7 @@ import { millis, profileName, replicaId } from "../core/ids.ts";
 import { vllm } from "../engines/vllm/index.ts";
 import { systemClock } from "../platform/clock.ts";
 import { prove, tryWork } from "./engine-probe.ts";
+import { THIS_MACHINE } from "./machine.ts";
 
 const replica: DesiredReplica = {
   id: replicaId("vectors-1"),
@@ -40,7 +41,7 @@ async function engineWith(answers: Readonly<Record<string, { readonly status: nu
   });
   const { port } = server.address() as AddressInfo;
   const record = { probeHost: "127.0.0.1", endpoint: { host: "127.0.0.1", port }, replica };
-  return { target: { record, engine: vllm }, asked };
+  return { target: { record, engine: vllm, machine: THIS_MACHINE }, asked };
 }
 
 const MODELS = { status: 200, body: { data: [{ id: "vectors", max_model_len: 512 }] } };

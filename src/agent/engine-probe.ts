@@ -4,16 +4,18 @@ import type { Engine } from "../engines/engine.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { WorkLook } from "../reconcile/hang.ts";
 import type { Capacity } from "../reconcile/supervision.ts";
-import { askEngine, type ProbeTarget } from "./probe.ts";
+import type { Machine } from "./machine.ts";
+import type { ProbeTarget } from "./probe.ts";
 
 /** An engine that can be asked. */
 export interface ProbedEngine {
   readonly record: Pick<LaunchRecord, "probeHost" | "endpoint" | "replica">;
   readonly engine: Engine;
+  readonly machine: Pick<Machine, "askEngine">;
 }
 
 /** Whether it can be asked at all: of a replica that spans nodes only some ranks can. */
-export function canBeAsked({ engine, record: { replica } }: ProbedEngine): boolean {
+export function canBeAsked({ engine, record: { replica } }: Pick<ProbedEngine, "engine" | "record">): boolean {
   const { gang } = replica;
   return gang === undefined || (engine.servesOn?.(gang.rank) ?? gang.rank === 0);
 }
@@ -23,7 +25,7 @@ const HEALTH_TIMEOUT = millis(5000);
 /** The first token of a large model on a slow machine takes minutes; the start timeout ends it in the end. */
 const PROOF_TIMEOUT = millis(300_000);
 
-const targetOf = ({ record }: ProbedEngine): ProbeTarget => ({
+const targetOf = ({ record }: Pick<ProbedEngine, "record">): ProbeTarget => ({
   host: record.probeHost,
   port: record.endpoint.port,
   apiKey: record.replica.apiKey,
@@ -31,7 +33,8 @@ const targetOf = ({ record }: ProbedEngine): ProbeTarget => ({
 
 /** Undefined when it is healthy. */
 export async function healthNote(target: ProbedEngine, signal: AbortSignal): Promise<string | undefined> {
-  const answer = await askEngine(targetOf(target), target.engine.healthRequest(), { timeout: HEALTH_TIMEOUT, signal });
+  const limits = { timeout: HEALTH_TIMEOUT, signal };
+  const answer = await target.machine.askEngine(targetOf(target), target.engine.healthRequest(), limits);
   if (!answer.ok) return `its health request: ${answer.error}`;
   const { status, body } = answer.value;
   if (status === 200) return undefined;
@@ -59,11 +62,11 @@ async function askForWork(
   target: ProbedEngine,
   limits: { readonly timeout: Millis; readonly signal: AbortSignal },
 ): Promise<WorkOutcome> {
-  const { engine, record } = target;
+  const { engine, record, machine } = target;
   const requests = [engine.proofRequest(record.replica), ...(engine.furtherProofs?.(record.replica) ?? [])];
   const notes: string[] = [];
   for (const request of requests) {
-    const answer = await askEngine(targetOf(target), request, limits);
+    const answer = await machine.askEngine(targetOf(target), request, limits);
     const asked = `${request.method} ${request.path}`;
     if (!answer.ok) return { kind: "unanswered", note: `${asked}: ${answer.error}` };
     const proof = engine.checkProof(answer.value.status, answer.value.body);
@@ -79,7 +82,7 @@ async function readCapacity(target: ProbedEngine, signal: AbortSignal): Promise<
   const unknown = { slots: 0, context: target.record.replica.context ?? 0 };
   const request = target.engine.capacityRequest();
   if (request === undefined) return unknown;
-  const answer = await askEngine(targetOf(target), request, { timeout: HEALTH_TIMEOUT, signal });
+  const answer = await target.machine.askEngine(targetOf(target), request, { timeout: HEALTH_TIMEOUT, signal });
   if (!answer.ok || answer.value.status !== 200) return unknown;
   return target.engine.readCapacity(answer.value.body, target.record.replica) ?? unknown;
 }
@@ -91,7 +94,8 @@ const shorten = (text: string): string =>
 export async function lookAtWork(target: ProbedEngine, signal: AbortSignal): Promise<WorkLook | undefined> {
   const { work } = target.engine;
   if (work === undefined) return undefined;
-  const answer = await askEngine(targetOf(target), work.request(), { timeout: HEALTH_TIMEOUT, signal });
+  const limits = { timeout: HEALTH_TIMEOUT, signal };
+  const answer = await target.machine.askEngine(targetOf(target), work.request(), limits);
   const count = answer.ok && answer.value.status === 200 ? work.read(answer.value.body) : undefined;
   return count === undefined ? { kind: "silent" } : { kind: "counted", ...count };
 }

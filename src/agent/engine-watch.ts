@@ -2,14 +2,13 @@ import { messageOf } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import type { Engine, ExitReport } from "../engines/engine.ts";
 import { type Clock, pause } from "../platform/clock.ts";
-import { portOwner } from "../platform/port-owner.ts";
-import { readExitStatus } from "../platform/process.ts";
 import { isSameProcess, type LaunchRecord } from "../reconcile/adopt.ts";
 import { freshMemory, type HangPolicy, judgeWork, type WorkVerdict } from "../reconcile/hang.ts";
 import type { Capacity, ProcessRef } from "../reconcile/supervision.ts";
 import { canBeAsked, healthNote, lookAtWork, prove, tryWork } from "./engine-probe.ts";
 import { waitForLeftovers } from "./leftovers.ts";
 import { livingProcesses, lookAtLaunch } from "./launch-processes.ts";
+import type { Machine } from "./machine.ts";
 
 /** What is done with an engine at present. */
 type WatchPhase = "starting" | "ready" | "stopping";
@@ -29,6 +28,7 @@ export interface WatchEvents {
 export interface WatchTarget {
   readonly record: LaunchRecord & { readonly process: ProcessRef };
   readonly engine: Engine;
+  readonly machine: Machine;
   /** Where its keeper writes how it ended. */
   readonly statusPath: string;
   /** Resolves when the keeper of this agent's own child has ended; an adopted process is only looked at. */
@@ -80,7 +80,7 @@ async function watchOnce(
     await pause(clock, millis(interval), waking);
     if (signal.aborted) return;
     if (waking.aborted) waking = signal;
-  } while (!(await isGone(target.record.process)));
+  } while (!(await isGone(target.record.process, target.machine)));
   gone.abort();
   const exit = await exitOf(target, clock);
   target.pids.add(target.record.process.pid);
@@ -92,7 +92,8 @@ async function watchOnce(
       events.stillHeld(pids);
     },
   };
-  if (await waitForLeftovers(target, told, { ...options, interval: STOPPING_INTERVAL })) events.gone(exit, false);
+  if (await waitForLeftovers(target, told, { ...options, machine: target.machine, interval: STOPPING_INTERVAL }))
+    events.gone(exit, false);
 }
 
 function abortedBy(event: Promise<void>): AbortSignal {
@@ -103,8 +104,8 @@ function abortedBy(event: Promise<void>): AbortSignal {
   return controller.signal;
 }
 
-async function isGone(process: ProcessRef): Promise<boolean> {
-  const finding = await lookAtLaunch(process);
+async function isGone(process: ProcessRef, machine: Machine): Promise<boolean> {
+  const finding = await lookAtLaunch(process, machine);
   if (finding.kind === "unknown") return false;
   return finding.kind !== "alive" || !isSameProcess(finding.process, process);
 }
@@ -112,10 +113,10 @@ async function isGone(process: ProcessRef): Promise<boolean> {
 /** Between an engine's end and its keeper's word there are milliseconds, unless the keeper was killed too. */
 const KEEPER_INTERVAL = millis(20);
 
-async function exitOf({ record, statusPath }: WatchTarget, clock: Clock): Promise<ExitReport> {
+async function exitOf({ record, statusPath, machine }: WatchTarget, clock: Clock): Promise<ExitReport> {
   for (;;) {
-    const keeperIsGone = record.keeper === undefined || (await isGone(record.keeper));
-    const status = await readExitStatus(statusPath);
+    const keeperIsGone = record.keeper === undefined || (await isGone(record.keeper, machine));
+    const status = await machine.readExitStatus(statusPath);
     if (status !== undefined) return status;
     if (keeperIsGone) return { code: null, signal: null };
     await pause(clock, KEEPER_INTERVAL);
@@ -154,10 +155,10 @@ async function askHealth(target: WatchTarget, events: WatchEvents, signal: Abort
 }
 
 /** B22: what answers may be a stranger on the engine's port, whom the proof must not come from. */
-async function strangerNote({ record }: WatchTarget): Promise<string | undefined> {
+async function strangerNote({ record, machine }: WatchTarget): Promise<string | undefined> {
   const { port } = record.endpoint;
-  const pids = (await livingProcesses(record)).map(({ pid }) => pid);
-  const owner = await portOwner(port, pids);
+  const pids = (await livingProcesses(record, machine)).map(({ pid }) => pid);
+  const owner = await machine.portOwner(port, pids);
   return owner === "others" ? `port ${String(port)} is held by another program` : undefined;
 }
 

@@ -2,19 +2,10 @@ import { messageOf } from "../core/errors.ts";
 import { fingerprint } from "../core/fingerprint.ts";
 import { millis } from "../core/ids.ts";
 import { type Clock, pause } from "../platform/clock.ts";
-import { cgroupMembers, killCgroup } from "../platform/cgroup.ts";
-import {
-  findByEnvironment,
-  hasEnded,
-  listProcesses,
-  lookAtProcess,
-  type ProcessStat,
-  readArguments,
-  readEnvironment,
-} from "../platform/proc.ts";
-import { signalGroup, signalProcess } from "../platform/process.ts";
+import { hasEnded, type ProcessStat } from "../platform/proc.ts";
 import type { LaunchRecord, ProcessFinding } from "../reconcile/adopt.ts";
 import type { ProcessRef } from "../reconcile/supervision.ts";
+import type { Machine } from "./machine.ts";
 
 /** Every process of a launch inherits them, so that it can be found whatever became of the record. */
 export const LAUNCH_MARK = "LLMGW_LAUNCH_ID";
@@ -23,8 +14,11 @@ export const REPLICA_MARK = "LLMGW_REPLICA";
 /** One launch, as far as it can be told from others. */
 export type LaunchIdentity = Pick<LaunchRecord, "launchId" | "keeper" | "cgroups"> & { readonly process: ProcessRef };
 
-export async function lookAtLaunch(process: ProcessRef): Promise<ProcessFinding> {
-  const look = await lookAtProcess(process.pid);
+export async function lookAtLaunch(
+  process: ProcessRef,
+  machine: Pick<Machine, "lookAtProcess">,
+): Promise<ProcessFinding> {
+  const look = await machine.lookAtProcess(process.pid);
   if (look.kind !== "there") return look;
   if (hasEnded(look.stat)) return { kind: "zombie" };
   return { kind: "alive", process: { pid: look.stat.pid, startTicks: look.stat.startTicks } };
@@ -40,13 +34,15 @@ export interface FoundLaunch {
  * a session and holds the engine's arguments. The engine is its child or, with the keeper gone, what has these arguments itself:
  * workers that outlived both are taken for neither.
  */
-export async function findLaunch({
-  launchId,
-  hashes,
-}: Pick<LaunchRecord, "launchId" | "hashes">): Promise<FoundLaunch> {
+export async function findLaunch(
+  { launchId, hashes }: Pick<LaunchRecord, "launchId" | "hashes">,
+  machine: Machine,
+): Promise<FoundLaunch> {
   try {
-    const marked = (await findByEnvironment(LAUNCH_MARK, launchId)).toSorted((a, b) => a.startTicks - b.startTicks);
-    const alike = await withArguments(marked, hashes);
+    const marked = (await machine.findByEnvironment(LAUNCH_MARK, launchId)).toSorted(
+      (a, b) => a.startTicks - b.startTicks,
+    );
+    const alike = await withArguments(marked, hashes, machine);
     const keeper = alike.find(({ pid, session }) => pid === session);
     const engine = keeper === undefined ? alike[0] : marked.find(({ parent }) => parent === keeper.pid);
     if (engine !== undefined) return { finding: { kind: "alive", process: refOf(engine) }, keeper: refIf(keeper) };
@@ -62,12 +58,13 @@ export async function findLaunch({
 async function withArguments(
   stats: readonly ProcessStat[],
   hashes: LaunchRecord["hashes"],
+  machine: Machine,
 ): Promise<readonly ProcessStat[]> {
   const looks = await Promise.all(
     stats.map(async (stat) => ({
       stat,
-      words: await readArguments(stat.pid),
-      hasEnv: hashesOf([], await readEnvironment(stat.pid)).env === hashes.env,
+      words: await machine.readArguments(stat.pid),
+      hasEnv: hashesOf([], await machine.readEnvironment(stat.pid)).env === hashes.env,
     })),
   );
   // Words that an interpreter or a wrapper put before them are not counted.
@@ -95,16 +92,16 @@ const refIf = (stat: ProcessStat | undefined): ProcessRef | undefined => (stat =
  * process group finds those that changed their environment or name, and its mark those that left the group. A number counts
  * only while it cannot belong to somebody else.
  */
-export async function livingProcesses(launch: LaunchIdentity): Promise<readonly ProcessStat[]> {
-  const all = (await listProcesses()).filter((stat) => !hasEnded(stat));
-  const members = await cgroupMembers(launch.cgroups);
+export async function livingProcesses(launch: LaunchIdentity, machine: Machine): Promise<readonly ProcessStat[]> {
+  const all = (await machine.listProcesses()).filter((stat) => !hasEnded(stat));
+  const members = await machine.cgroupMembers(launch.cgroups);
   const leader = groupOf(launch);
   const isReused = all.some(({ pid, startTicks }) => pid === leader.pid && startTicks !== leader.startTicks);
   const isOurs = ({ pid, group, session }: ProcessStat): boolean =>
     members.has(pid) || (!isReused && (group === leader.pid || session === leader.pid));
   const known = all.filter(isOurs);
   const pids = new Set(known.map(({ pid }) => pid));
-  const marked = await findByEnvironment(LAUNCH_MARK, launch.launchId);
+  const marked = await machine.findByEnvironment(LAUNCH_MARK, launch.launchId);
   const living = [...known, ...marked.filter(({ pid }) => !pids.has(pid))];
   return living.filter(({ pid, startTicks }) => pid !== launch.keeper?.pid || startTicks !== launch.keeper.startTicks);
 }
@@ -116,14 +113,15 @@ const groupOf = ({ keeper, process }: LaunchIdentity): ProcessRef => keeper ?? p
 export async function signalLaunch(
   launch: LaunchIdentity,
   signal: "SIGTERM" | "SIGKILL",
+  machine: Machine,
 ): Promise<readonly ProcessStat[]> {
-  const living = await livingProcesses(launch);
+  const living = await livingProcesses(launch, machine);
   const { pid } = groupOf(launch);
-  if (signal === "SIGKILL") await killCgroup(launch.cgroups);
-  if (living.some(({ group }) => group === pid)) signalGroup(pid, signal);
+  if (signal === "SIGKILL") await machine.killCgroup(launch.cgroups);
+  if (living.some(({ group }) => group === pid)) machine.signalGroup(pid, signal);
   // Those in groups of their own get no SIGTERM: ending them is first of all their engine's business.
   const strays = signal === "SIGTERM" ? [] : living.filter(({ group }) => group !== pid);
-  for (const stray of strays) signalProcess(stray.pid, signal);
+  for (const stray of strays) machine.signalProcess(stray.pid, signal);
   return living;
 }
 
@@ -137,27 +135,30 @@ const LOOK_EVERY = millis(100);
  */
 export async function endMarked(
   mark: { readonly name: string; readonly value: string; readonly cgroups?: readonly string[] },
-  clock: Clock,
+  { clock, machine }: { readonly clock: Clock; readonly machine: Machine },
 ): Promise<boolean> {
   const { cgroups = [] } = mark;
   const deadline = clock.monotonic() + GONE_WITHIN;
   // A process that is ending loses its environment before its ports and memory, and with it its mark.
   let found: readonly ProcessStat[] = [];
   for (;;) {
-    const members = await cgroupMembers(cgroups);
-    const inside = members.size === 0 ? [] : (await listProcesses()).filter(({ pid }) => members.has(pid));
-    const byMark = await findByEnvironment(mark.name, mark.value);
+    const members = await machine.cgroupMembers(cgroups);
+    const inside = members.size === 0 ? [] : (await machine.listProcesses()).filter(({ pid }) => members.has(pid));
+    const byMark = await machine.findByEnvironment(mark.name, mark.value);
     const marked = [...inside.filter((stat) => !hasEnded(stat)), ...byMark.filter(({ pid }) => !members.has(pid))];
-    found = [...(await stillThere(found)), ...marked.filter(({ pid }) => !found.some((known) => known.pid === pid))];
+    found = [
+      ...(await stillThere(found, machine)),
+      ...marked.filter(({ pid }) => !found.some((known) => known.pid === pid)),
+    ];
     if (found.length === 0) return true;
     if (clock.monotonic() > deadline) return false;
-    for (const { pid } of found) signalProcess(pid, "SIGKILL");
+    for (const { pid } of found) machine.signalProcess(pid, "SIGKILL");
     await pause(clock, LOOK_EVERY);
   }
 }
 
-async function stillThere(found: readonly ProcessStat[]): Promise<readonly ProcessStat[]> {
-  const looks = await Promise.all(found.map((stat) => lookAtLaunch(stat)));
+async function stillThere(found: readonly ProcessStat[], machine: Machine): Promise<readonly ProcessStat[]> {
+  const looks = await Promise.all(found.map((stat) => lookAtLaunch(stat, machine)));
   return found.filter((stat, index) => {
     const look = looks[index];
     if (look?.kind === "unknown") return true;

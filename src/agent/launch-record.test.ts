@@ -14,7 +14,9 @@ import {
   serialiseLaunchRecord,
   writeLaunchRecord,
 } from "./launch-record.ts";
+import { THIS_MACHINE } from "./machine.ts";
 
+const node = { logger: silentLogger, machine: THIS_MACHINE };
 const root = await mkdtemp(join(tmpdir(), "llmgw-records-"));
 afterAll(() => rm(root, { recursive: true, force: true }));
 
@@ -91,11 +93,11 @@ describe("on disk", () => {
   test("only this user can read it, and a removed one is gone", async () => {
     const workDir = join(root, "a");
     const folder = replicaFolder(workDir, record.replica.id);
-    await writeLaunchRecord(folder, record);
+    await writeLaunchRecord(folder, record, THIS_MACHINE);
     expect((await stat(join(folder, "launch.json"))).mode & 0o777).toBe(0o600);
-    expect(await readLaunchRecords(workDir, silentLogger)).toEqual([record]);
-    await removeLaunchRecord(folder);
-    expect(await readLaunchRecords(workDir, silentLogger)).toEqual([]);
+    expect(await readLaunchRecords(workDir, node)).toEqual([record]);
+    await removeLaunchRecord(folder, THIS_MACHINE);
+    expect(await readLaunchRecords(workDir, node)).toEqual([]);
   });
 
   test("half a record, and one of another folder, are set aside", async () => {
@@ -105,13 +107,13 @@ describe("on disk", () => {
     await mkdir(join(workDir, "replicas", "foreign"));
     await writeFile(join(workDir, "replicas", "foreign", "launch.json"), text);
     await mkdir(join(workDir, "replicas", "empty"));
-    expect(await readLaunchRecords(workDir, silentLogger)).toEqual([]);
+    expect(await readLaunchRecords(workDir, node)).toEqual([]);
     expect(await readdir(join(workDir, "replicas", "half"))).toEqual(["launch.json.not-believed"]);
     expect(await readdir(join(workDir, "replicas", "foreign"))).toEqual(["launch.json.not-believed"]);
   });
 
   test("no folder yet is no record", async () => {
-    expect(await readLaunchRecords(join(root, "nothing"), silentLogger)).toEqual([]);
+    expect(await readLaunchRecords(join(root, "nothing"), node)).toEqual([]);
   });
 
   test.each(["../../etc", "a/b", "", ".hidden", "a\0b"])("the id %j cannot lead elsewhere", (id) => {

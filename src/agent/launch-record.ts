@@ -4,13 +4,12 @@ import type { DesiredReplica } from "../core/desired.ts";
 import { fingerprint } from "../core/fingerprint.ts";
 import { isNodeName, millis, type ReplicaId } from "../core/ids.ts";
 import { CGROUP_PREFIX } from "../platform/cgroup.ts";
-import { readTextIfThere, removeIfThere, writeFileAtomic } from "../platform/files.ts";
-import { listFolders, setAside } from "../platform/subfolders.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { ProcessRef } from "../reconcile/supervision.ts";
 import { desiredFromWire, desiredToWire } from "../wire/desired.ts";
 import { DesiredStateSchema } from "../wire/gen/llmgw/v1/agent_pb.js";
+import type { Machine } from "./machine.ts";
 
 /** Only what was written by the same form is believed; a later form gets another number. */
 const FORM = 1;
@@ -24,26 +23,30 @@ export const replicaFolder = (workDir: string, id: ReplicaId): string =>
 export const cgroupName = (launchId: string): string => `${CGROUP_PREFIX}${launchId}`;
 
 /** Writes the record whole or not at all, readable by this user only: it holds the replica's key. */
-export async function writeLaunchRecord(folder: string, record: LaunchRecord): Promise<void> {
-  await writeFileAtomic(join(folder, FILE), serialiseLaunchRecord(record), 0o600);
+export async function writeLaunchRecord(folder: string, record: LaunchRecord, machine: Machine): Promise<void> {
+  await machine.writeFile(join(folder, FILE), serialiseLaunchRecord(record), 0o600);
 }
 
-export const removeLaunchRecord = (folder: string): Promise<void> => removeIfThere(join(folder, FILE));
+export const removeLaunchRecord = (folder: string, machine: Machine): Promise<void> =>
+  machine.remove(join(folder, FILE));
 
 /** Every launch that was written down below the folder. What cannot be believed is set aside and said so. */
-export async function readLaunchRecords(workDir: string, logger: Logger): Promise<readonly LaunchRecord[]> {
+export async function readLaunchRecords(
+  workDir: string,
+  { logger, machine }: { readonly logger: Logger; readonly machine: Machine },
+): Promise<readonly LaunchRecord[]> {
   const root = join(workDir, "replicas");
   const records: LaunchRecord[] = [];
-  for (const name of await listFolders(root)) {
+  for (const name of await machine.listFolders(root)) {
     const path = join(root, name, FILE);
-    const text = await readTextIfThere(path);
+    const text = await machine.readText(path);
     if (text === undefined) continue;
     const record = parseLaunchRecord(text);
     if (record !== undefined && replicaFolder(workDir, record.replica.id) === join(root, name)) {
       records.push(record);
       continue;
     }
-    const aside = await setAside(path);
+    const aside = await machine.setAside(path);
     logger.warn(`${path} is no launch record of this agent; it is kept as ${aside} and not believed`);
   }
   return records;

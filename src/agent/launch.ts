@@ -1,20 +1,15 @@
-import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { DesiredReplica } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
 import type { GangPart } from "../core/gang-part.ts";
 import { err, ok, type Result } from "../core/result.ts";
-import { joinCgroup } from "../platform/cgroup.ts";
-import { isErrno, writeFileAtomic } from "../platform/files.ts";
-import { lookAtProcess } from "../platform/proc.ts";
-import { spawnDetached } from "../platform/process.ts";
-import { makePrivateFolder } from "../platform/subfolders.ts";
-import { logSize, setAsideIfLarge } from "../platform/text-log.ts";
+import { isErrno } from "../platform/files.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { AttemptEnd, ProcessRef } from "../reconcile/supervision.ts";
 import { endMarked, hashesOf, LAUNCH_MARK, REPLICA_MARK } from "./launch-processes.ts";
 import { cgroupName, removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
 import { placeOnGpus } from "./gpu-place.ts";
+import type { Machine } from "./machine.ts";
 import type { NodeContext, Prepared } from "./node-context.ts";
 
 export interface LaunchOrder {
@@ -58,7 +53,7 @@ async function launchIfFree(order: LaunchOrder, node: NodeContext): Promise<Resu
   const host = node.address();
   if (host === undefined) return waits("this node has no address that others could reach an engine on");
   const mark = replicaMark(node.workDir, order.replica);
-  if (!(await endMarked(mark, node.clock))) {
+  if (!(await endMarked(mark, node))) {
     return waits("a process of an earlier start is still there although it was killed; a second copy is not started");
   }
   const listenHost = node.isLocal(host) ? host : "0.0.0.0";
@@ -90,34 +85,35 @@ interface Place {
 
 async function launchOn(place: Place): Promise<Result<Launched, AttemptEnd>> {
   const { order, node } = place;
+  const { machine } = node;
   const logPath = logPathOf(order.folder);
-  await setAsideIfLarge(logPath, LARGE_LOG);
+  await machine.setLogAsideIfLarge(logPath, LARGE_LOG);
   const { argv, env, files = [] } = order.prepared.engine.command(commandOf(place));
-  const intent = intentOf(place, { hashes: hashesOf(argv, env), logOffset: await logSize(logPath) });
-  await writeLaunchRecord(order.folder, intent);
+  const intent = intentOf(place, { hashes: hashesOf(argv, env), logOffset: await machine.logSize(logPath) });
+  await writeLaunchRecord(order.folder, intent, machine);
   if (order.signal.aborted) {
-    await removeLaunchRecord(order.folder);
+    await removeLaunchRecord(order.folder, machine);
     return again("stopped before it was started");
   }
   const mark = replicaMark(node.workDir, order.replica);
   const marks = { [LAUNCH_MARK]: intent.launchId, [mark.name]: mark.value };
   const cwd = engineFolder(order.folder);
-  await makePrivateFolder(cwd);
+  await machine.makePrivateFolder(cwd);
   for (const { path, text } of files) {
-    await makePrivateFolder(dirname(path));
+    await machine.makePrivateFolder(dirname(path));
     // A key may be in it.
-    await writeFileAtomic(path, text, 0o600);
+    await machine.writeFile(path, text, 0o600);
   }
   const statusPath = statusPathOf(order.folder);
-  const spawned = await spawnDetached({ argv, env: { ...env, ...marks }, cwd, logPath, statusPath });
+  const spawned = await machine.spawnDetached({ argv, env: { ...env, ...marks }, cwd, logPath, statusPath });
   if (!spawned.ok) {
-    await removeLaunchRecord(order.folder);
+    await removeLaunchRecord(order.folder, machine);
     return again(spawned.error);
   }
   const { pid, keeper, exited } = spawned.value;
-  const cgroups = await joinCgroup(await node.cgroupHomes(), cgroupName(intent.launchId), pid);
-  const record = { ...intent, process: await refOf(pid), keeper: await refOf(keeper), cgroups };
-  await writeLaunchRecord(order.folder, record).catch((error: unknown) => {
+  const cgroups = await machine.joinCgroup(await node.cgroupHomes(), cgroupName(intent.launchId), pid);
+  const record = { ...intent, process: await refOf(pid, machine), keeper: await refOf(keeper, machine), cgroups };
+  await writeLaunchRecord(order.folder, record, machine).catch((error: unknown) => {
     // The engine runs. The intent is on disk, and by its mark the process is found again without this.
     node.logger.error(`the record of replica ${order.replica.id} could not be completed: ${messageOf(error)}`);
   });
@@ -132,7 +128,7 @@ function intentOf(
 ): LaunchRecord {
   const { engine, build } = order.prepared;
   return {
-    launchId: randomUUID(),
+    launchId: node.machine.newLaunchId(),
     bootId: node.bootId,
     replica: order.replica,
     endpoint: { host, port },
@@ -163,7 +159,7 @@ function commandOf({ order, node, listenHost, port }: Place) {
 }
 
 /** 0 ticks when it has ended already: then its exit is on its way, and no process ever started at 0 ticks. */
-async function refOf(pid: number): Promise<ProcessRef> {
-  const look = await lookAtProcess(pid);
+async function refOf(pid: number, machine: Machine): Promise<ProcessRef> {
+  const look = await machine.lookAtProcess(pid);
   return { pid, startTicks: look.kind === "there" ? look.stat.startTicks : 0 };
 }

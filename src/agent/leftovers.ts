@@ -1,6 +1,7 @@
 import { type Millis, millis } from "../core/ids.ts";
 import { type Clock, pause } from "../platform/clock.ts";
 import { type LaunchIdentity, livingProcesses } from "./launch-processes.ts";
+import type { Machine } from "./machine.ts";
 
 interface LeftoverEvents {
   /** Something outlived the engine; told once. */
@@ -10,6 +11,7 @@ interface LeftoverEvents {
 }
 
 interface LeftoverOptions {
+  readonly machine: Machine;
   readonly clock: Clock;
   readonly interval: Millis;
   readonly gpuHolders: (pids: ReadonlySet<number>) => Promise<readonly number[]>;
@@ -26,12 +28,12 @@ const HELD_WORD_AFTER = millis(10_000);
 export async function waitForLeftovers(
   { record, pids }: { readonly record: LaunchIdentity; readonly pids: Set<number> },
   events: LeftoverEvents,
-  { clock, interval, gpuHolders, signal }: LeftoverOptions,
+  { machine, clock, interval, gpuHolders, signal }: LeftoverOptions,
 ): Promise<boolean> {
   let told = false;
   let quietSince = clock.monotonic();
   while (!signal.aborted) {
-    const living = await livingProcesses(record);
+    const living = await livingProcesses(record, machine);
     for (const { pid } of living) pids.add(pid);
     const holders = living.length > 0 ? [] : await gpuHolders(pids);
     if (living.length === 0 && holders.length === 0) return true;

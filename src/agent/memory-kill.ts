@@ -1,6 +1,6 @@
 import type { ExitReport } from "../engines/engine.ts";
-import { memoryKills, systemMemoryKills } from "../platform/cgroup.ts";
 import type { AttemptEnd } from "../reconcile/supervision.ts";
+import type { Machine } from "./machine.ts";
 
 /** How often the kernel has killed for want of memory: among an engine's own processes, and on the whole machine. */
 export interface MemoryKills {
@@ -9,9 +9,9 @@ export interface MemoryKills {
   readonly machine: number | undefined;
 }
 
-export async function memoryKillsSoFar(cgroups: readonly string[]): Promise<MemoryKills> {
-  const [own, machine] = await Promise.all([memoryKills(cgroups), systemMemoryKills()]);
-  return { own, machine };
+export async function memoryKillsSoFar(cgroups: readonly string[], machine: Machine): Promise<MemoryKills> {
+  const [own, all] = await Promise.all([machine.memoryKills(cgroups), machine.systemMemoryKills()]);
+  return { own, machine: all };
 }
 
 /** Undefined unless the kernel says that it ended a process of the engine; without its own count, that it ended some process. */

@@ -9,6 +9,7 @@ import type { InterfaceAddress } from "../platform/route.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { HangPolicy } from "../reconcile/hang.ts";
 import type { AttemptEnd } from "../reconcile/supervision.ts";
+import type { Machine } from "./machine.ts";
 import type { PortBook } from "./port-book.ts";
 
 /** An engine and a model that are whole on this machine. */
@@ -33,6 +34,7 @@ export interface NodeContext {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  readonly machine: Machine;
   readonly workDir: string;
   readonly bootId: string;
   readonly prepare: Prepare;

@@ -1,8 +1,8 @@
 import type { GangMember, PeerFinding } from "../core/gang.ts";
 import { millis, type ReplicaId } from "../core/ids.ts";
 import type { Clock } from "../platform/clock.ts";
-import { callMeeting } from "../platform/meeting.ts";
 import { speak, understand } from "./gang-words.ts";
+import type { Machine } from "./machine.ts";
 
 export interface CheckOrder {
   readonly replica: ReplicaId;
@@ -10,6 +10,7 @@ export interface CheckOrder {
   readonly rank: number;
   readonly members: readonly GangMember[];
   readonly clock: Clock;
+  readonly machine: Pick<Machine, "callMeeting">;
   readonly signal: AbortSignal;
 }
 
@@ -23,14 +24,14 @@ export async function checkPeers(order: CheckOrder): Promise<readonly PeerFindin
 }
 
 async function checkPeer(
-  { replica, attempt, rank, clock, signal }: CheckOrder,
+  { replica, attempt, rank, clock, machine, signal }: CheckOrder,
   { address, port }: GangMember,
   peer: number,
 ): Promise<PeerFinding> {
   const where = `${address} port ${String(port)}`;
   const asked = clock.now();
   const line = speak({ replica, attempt, rank, now: asked });
-  const answer = await callMeeting({ host: address, port, line, timeout: CALL_TIMEOUT, signal });
+  const answer = await machine.callMeeting({ host: address, port, line, timeout: CALL_TIMEOUT, signal });
   const heard = clock.now();
   if (!answer.ok) return { peer, problem: `${where}: ${answer.error}`, clockAhead: 0 };
   const words = understand(answer.value);

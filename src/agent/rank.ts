@@ -4,10 +4,9 @@ import type { GangPart } from "../core/gang-part.ts";
 import type { GangTask, PeerFinding, RankPreparation, RankReport } from "../core/gang.ts";
 import type { Millis, ReplicaId } from "../core/ids.ts";
 import { exactHcas, exactInterface } from "../engines/nccl-network.ts";
-import { type Meeting, openMeeting } from "../platform/meeting.ts";
+import type { Meeting } from "../platform/meeting.ts";
 import type { AttemptEnd, SupervisedState } from "../reconcile/supervision.ts";
 import { speak, understand } from "./gang-words.ts";
-import { identifyModel } from "./model-identity.ts";
 import type { NodeContext, Prepared } from "./node-context.ts";
 import { checkPeers } from "./rank-check.ts";
 
@@ -63,6 +62,7 @@ export class Rank {
 
   /** Engine and weights are there. */
   async opened(prepared: Prepared): Promise<void> {
+    const { machine } = this.#node;
     const address = this.#node.address() ?? "";
     const host = address.includes(":") ? "::" : "0.0.0.0";
     const port = this.#port ?? (await this.#node.ports.take(host));
@@ -76,8 +76,8 @@ export class Rank {
     }
     this.#keep(port);
     const [model, meeting] = await Promise.all([
-      identifyModel(prepared),
-      openMeeting({ host, port }, (line) => this.#answer(line)),
+      machine.identifyModel(prepared),
+      machine.openMeeting({ host, port }, (line) => this.#answer(line)),
     ]);
     if (this.#isClosed()) {
       if (meeting.ok) await meeting.value.close();
@@ -160,8 +160,8 @@ export class Rank {
     if (this.#isChecking || this.#findings !== undefined) return;
     this.#isChecking = true;
     const { rank, attempt, members, fabric } = this.#task;
-    const { clock } = this.#node;
-    const order = { replica: this.#id, attempt, rank, members, clock, signal: this.#closing.signal };
+    const { clock, machine } = this.#node;
+    const order = { replica: this.#id, attempt, rank, members, clock, machine, signal: this.#closing.signal };
     const findings = await checkPeers(order);
     if (this.#isClosed()) return;
     // Without one the ranks would find some other way to each other, or none.

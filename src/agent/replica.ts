@@ -5,8 +5,6 @@ import { millis } from "../core/ids.ts";
 import type { ObservedReplica } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
 import type { Engine, ExitReport } from "../engines/engine.ts";
-import { removeCgroup } from "../platform/cgroup.ts";
-import { exitedAt } from "../platform/process.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { LocalReplica } from "../reconcile/node.ts";
 import { observe } from "../reconcile/observe.ts";
@@ -23,7 +21,6 @@ import {
 import { EngineLog } from "./engine-log.ts";
 import { watchEngine, type WatchEvents } from "./engine-watch.ts";
 import { hideKey } from "./hide-key.ts";
-import { machineCpuFlags } from "./install/probe.ts";
 import { launch, type Launched, logPathOf, statusPathOf } from "./launch.ts";
 import { signalLaunch } from "./launch-processes.ts";
 import { explainEnd, type MemoryKills, memoryKillsSoFar } from "./memory-kill.ts";
@@ -262,7 +259,7 @@ export class Replica {
     exited,
   }: Pick<Launched, "record"> & { engine: Engine; exited: Launched["exited"] | undefined }): void {
     const pids = new Set([record.process.pid]);
-    this.#current = { record, engine, pids, killsBefore: memoryKillsSoFar(record.cgroups) };
+    this.#current = { record, engine, pids, killsBefore: memoryKillsSoFar(record.cgroups, this.#node.machine) };
     this.#log.keepSmall();
     this.#engineLabel = `${record.engine.name} ${record.engine.version}`;
     const events: WatchEvents = {
@@ -287,11 +284,11 @@ export class Replica {
       },
     };
     const phase = () => watchPhase(this.#supervision.state);
-    const { clock, healthInterval: interval, hangPolicy } = this.#node;
+    const { clock, machine, healthInterval: interval, hangPolicy } = this.#node;
     const { gpus } = record.replica;
     const gpuHolders = (seen: ReadonlySet<number>) =>
       gpus.length === 0 ? Promise.resolve([]) : this.#node.gpuHolders(gpus, seen);
-    const target = { record, engine, exited, phase, pids, statusPath: statusPathOf(this.#folder) };
+    const target = { record, engine, machine, exited, phase, pids, statusPath: statusPathOf(this.#folder) };
     void watchEngine(target, events, { clock, interval, hangPolicy, gpuHolders, signal: this.#watch.signal });
   }
 
@@ -313,12 +310,13 @@ export class Replica {
     const current = this.#current;
     if (current === undefined) return;
     const { record, engine, killsBefore } = current;
-    const at = await exitedAt(statusPathOf(this.#folder));
+    const { machine } = this.#node;
+    const at = await machine.exitedAt(statusPathOf(this.#folder));
     if (at !== undefined) this.#rank?.endedAt(at);
     // That it ended is to be told also where its log cannot be read.
     const lastLines = await this.#lastLines(record).catch((error: unknown) => [messageOf(error)]);
-    const kills = { before: await killsBefore, after: await memoryKillsSoFar(record.cgroups) };
-    const end = explainEnd(exit, kills) ?? engine.explainExit(exit, lastLines, await machineCpuFlags());
+    const kills = { before: await killsBefore, after: await memoryKillsSoFar(record.cgroups, machine) };
+    const end = explainEnd(exit, kills) ?? engine.explainExit(exit, lastLines, await machine.cpuFlags());
     this.#dispatch({ kind: "exited", end, lastLines, leftovers });
   }
 
@@ -334,18 +332,18 @@ export class Replica {
   async #signal(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     if (this.#current === undefined) return;
     const { record, pids } = this.#current;
-    for (const { pid } of await signalLaunch(record, signal)) pids.add(pid);
+    for (const { pid } of await signalLaunch(record, signal, this.#node.machine)) pids.add(pid);
   }
 
   async #forget(): Promise<void> {
-    const { ports } = this.#node;
+    const { ports, machine } = this.#node;
     if (this.#current !== undefined) {
       const { endpoint, cgroups } = this.#current.record;
       ports.release(endpoint.port);
-      await removeCgroup(cgroups);
+      await machine.removeCgroup(cgroups);
     }
     this.#current = undefined;
-    await removeLaunchRecord(this.#folder);
+    await removeLaunchRecord(this.#folder, machine);
   }
 
   #amendRecord(change: Partial<Pick<LaunchRecord, "replica" | "capacity" | "logOffset">>): void {
@@ -353,7 +351,7 @@ export class Replica {
       if (this.#current === undefined) return;
       const record = { ...this.#current.record, ...change };
       this.#current = { ...this.#current, record };
-      await writeLaunchRecord(this.#folder, record);
+      await writeLaunchRecord(this.#folder, record, this.#node.machine);
     });
   }
 }

@@ -5,8 +5,6 @@ import type { ReplicaId } from "../core/ids.ts";
 import type { ObservedReplica, ObservedState } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
 import { pause } from "../platform/clock.ts";
-import { sweepCgroups } from "../platform/cgroup.ts";
-import { removeIfThere } from "../platform/files.ts";
 import type { LaunchRecord, Wanted } from "../reconcile/adopt.ts";
 import { type LocalReplica, type NodeAction, reconcileNode } from "../reconcile/node.ts";
 import type { Supervision } from "../reconcile/supervision.ts";
@@ -54,11 +52,11 @@ export class Replicas {
 
   /** Takes over what an earlier agent left running. To be called once, before anything else. */
   async adopt(): Promise<void> {
-    const records = await readLaunchRecords(this.#node.workDir, this.#node.logger);
+    const records = await readLaunchRecords(this.#node.workDir, this.#node);
     await Promise.all(records.map((record) => this.#judge(record).catch(this.#complain(record.replica.id))));
     void this.#lookAgainAtHeld();
-    const { cgroupHomes, clock } = this.#node;
-    void sweepCgroups(await cgroupHomes(), clock.now() - SWEPT_AFTER);
+    const { cgroupHomes, clock, machine } = this.#node;
+    void machine.sweepCgroups(await cgroupHomes(), clock.now() - SWEPT_AFTER);
   }
 
   /** The whole of what is wanted. What is in it and runs already is left alone. */
@@ -168,7 +166,7 @@ export class Replicas {
     const leaving = replica
       .detach()
       .then(async () => {
-        if (!isWanted) await removeIfThere(replicaFolder(this.#node.workDir, id));
+        if (!isWanted) await this.#node.machine.remove(replicaFolder(this.#node.workDir, id));
       })
       .catch(this.#complain(id))
       .finally(() => {
@@ -191,8 +189,8 @@ export class Replicas {
     if (decision.kind === "forget") {
       this.#node.logger.info(`replica ${id} is not taken over: ${decision.why}`);
       await endLeftovers(record, this.#node);
-      const how = await explainPast(record, folder, engine);
-      await removeLaunchRecord(folder);
+      const how = await explainPast(record, { folder, engine, machine: this.#node.machine });
+      await removeLaunchRecord(folder, this.#node.machine);
       const lastEnd = `while no agent was there, ${decision.why}: ${how}`;
       this.#past.set(id, { launches: record.launches, lastEnd });
       this.#held.delete(id);
