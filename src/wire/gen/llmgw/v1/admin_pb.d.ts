@@ -9,6 +9,7 @@ import type { Endpoint, Event, Inventory, KeyLimits, MemoryEstimate, Progress } 
 import type { GangStatus } from "./gang_pb.js";
 import type { Measurement, NodeMemory } from "./memory_pb.js";
 import type { CordonRequestSchema, CordonResponseSchema, DrainRequestSchema, DrainResponseSchema, GetRolloutRequestSchema, GetRolloutResponseSchema, ManifestFile, PlanRequestSchema, PlanResponseSchema, RestartRequestSchema, RestartResponseSchema, ScaleRequestSchema, ScaleResponseSchema, UndoRolloutRequestSchema, UndoRolloutResponseSchema } from "./changing_pb.js";
+import type { UpstreamExplanation } from "./upstream_pb.js";
 import type { BackupRequestSchema, BackupResponseSchema, DebugRequestSchema, DebugResponseSchema, ExportRequestSchema, ExportResponseSchema, ListEnginesRequestSchema, ListEnginesResponseSchema, ListWeightsRequestSchema, ListWeightsResponseSchema } from "./operating_pb.js";
 import type { GetRequestRequestSchema, GetRequestResponseSchema, GetUsageRequestSchema, GetUsageResponseSchema } from "./usage_pb.js";
 import type { CreateTokenRequestSchema, CreateTokenResponseSchema, GetCallerRequestSchema, GetCallerResponseSchema, ListTokensRequestSchema, ListTokensResponseSchema, RevokeTokenRequestSchema, RevokeTokenResponseSchema } from "./trust_pb.js";
@@ -1011,7 +1012,7 @@ export declare const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse>;
  */
 export declare type ExplainRequest = Message<"llmgw.v1.ExplainRequest"> & {
   /**
-   * Of a profile or a replica.
+   * Of a profile, a replica or an upstream.
    *
    * @generated from field: string name = 1;
    */
@@ -1182,6 +1183,13 @@ export declare type ExplainResponse = Message<"llmgw.v1.ExplainResponse"> & {
    * @generated from field: repeated llmgw.v1.Measurement measured = 14;
    */
   measured: Measurement[];
+
+  /**
+   * Of an upstream, which is in no place: nothing else is set.
+   *
+   * @generated from field: llmgw.v1.UpstreamExplanation upstream = 15;
+   */
+  upstream?: UpstreamExplanation | undefined;
 };
 
 /**

@@ -671,7 +671,7 @@ export declare type Event = Message<"llmgw.v1.Event"> & {
   level: string;
 
   /**
-   * node | replica | profile | alias | key | token | server
+   * node | replica | profile | alias | upstream | key | token | server
    *
    * @generated from field: string subject_kind = 4;
    */

@@ -169,6 +169,13 @@ export declare type RouteTable = Message<"llmgw.v1.RouteTable"> & {
    * @generated from field: repeated llmgw.v1.ModelRoute models = 2;
    */
   models: ModelRoute[];
+
+  /**
+   * Of all routers of these control planes; what comes back to one of them with it has gone in a circle.
+   *
+   * @generated from field: string cluster = 3;
+   */
+  cluster: string;
 };
 
 /**
@@ -230,6 +237,13 @@ export declare type ModelRoute = Message<"llmgw.v1.ModelRoute"> & {
    * @generated from field: llmgw.v1.AliasRoute alias = 8;
    */
   alias?: AliasRoute | undefined;
+
+  /**
+   * What its replicas call it. Empty: the same.
+   *
+   * @generated from field: string engine_model = 9;
+   */
+  engineModel: string;
 };
 
 /**
@@ -330,6 +344,13 @@ export declare type ReplicaRoute = Message<"llmgw.v1.ReplicaRoute"> & {
    * @generated from field: string tls_sha256 = 7;
    */
   tlsSha256: string;
+
+  /**
+   * It is an endpoint that llmgw does not run.
+   *
+   * @generated from field: llmgw.v1.UpstreamEndpoint upstream = 8;
+   */
+  upstream?: UpstreamEndpoint | undefined;
 };
 
 /**
@@ -337,6 +358,36 @@ export declare type ReplicaRoute = Message<"llmgw.v1.ReplicaRoute"> & {
  * Use `create(ReplicaRouteSchema)` to create a new message.
  */
 export declare const ReplicaRouteSchema: GenMessage<ReplicaRoute>;
+
+/**
+ * @generated from message llmgw.v1.UpstreamEndpoint
+ */
+export declare type UpstreamEndpoint = Message<"llmgw.v1.UpstreamEndpoint"> & {
+  /**
+   * The path that stands for the /v1 of what clients ask for, without a slash at its end.
+   *
+   * @generated from field: string base = 1;
+   */
+  base: string;
+
+  /**
+   * @generated from field: bool tls = 2;
+   */
+  tls: boolean;
+
+  /**
+   * PEM: whose certificates it may show. Empty: those that the router's machine trusts.
+   *
+   * @generated from field: string ca = 3;
+   */
+  ca: string;
+};
+
+/**
+ * Describes the message llmgw.v1.UpstreamEndpoint.
+ * Use `create(UpstreamEndpointSchema)` to create a new message.
+ */
+export declare const UpstreamEndpointSchema: GenMessage<UpstreamEndpoint>;
 
 /**
  * Every client key in force. A key that is missing is none any more.
