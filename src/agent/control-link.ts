@@ -36,7 +36,7 @@ export class ControlLink {
   #isConnected = false;
   #losses = 0;
   /** What the control plane knows of the node. */
-  #told = { inventory: "", observed: "" };
+  #told = { inventory: "", observed: "", sharing: "" };
   #isTelling = false;
 
   constructor(options: ControlLinkOptions) {
@@ -112,6 +112,8 @@ export class ControlLink {
       onWelcome: ({ id, version }) => {
         this.#session = session;
         this.#isConnected = true;
+        // It comes with no hello, so this control plane has not heard of it yet.
+        this.#told = { ...this.#told, sharing: "" };
         logger.info(`connected to ${server} (${id}, version ${version})`);
         this.#tell();
       },
@@ -133,6 +135,15 @@ export class ControlLink {
     const [inventory, observed] = [this.#toldInventory(), this.#toldObserved()];
     if (this.#told.inventory !== before.inventory) this.#session.sendInventory(inventory);
     if (this.#told.observed !== before.observed) this.#session.sendObserved(observed);
+    this.#tellSharing(this.#session);
+  }
+
+  #tellSharing(session: Session): void {
+    const report = this.#options.node.sharing?.report();
+    const text = report === undefined ? "" : canonicalJson(report);
+    if (report === undefined || text === this.#told.sharing) return;
+    this.#told = { ...this.#told, sharing: text };
+    session.sendSharing(report);
   }
 
   #toldInventory(): ReturnType<SessionNode["inventory"]> {

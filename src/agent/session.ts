@@ -6,6 +6,7 @@ import { type Millis, millis, type NodeId, type ReplicaId } from "../core/ids.ts
 import type { Inventory } from "../core/node.ts";
 import type { ObservedState } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
+import type { SharingPlan, SharingReport } from "../core/sharing.ts";
 import type { Clock } from "../platform/clock.ts";
 import { troubleWithServer, withOwnClock } from "../pki/tls-words.ts";
 import { type Contact, heard, lookAt, newContact } from "../wire/contact.ts";
@@ -20,6 +21,7 @@ import {
 } from "../wire/gen/llmgw/v1/agent_pb.js";
 import { inventoryToWire } from "../wire/inventory.ts";
 import { observedToWire } from "../wire/observed.ts";
+import { sharingPlanFromWire, sharingReportToWire } from "../wire/sharing.ts";
 import { LogRequests } from "./log-requests.ts";
 import { Outbox } from "./outbox.ts";
 
@@ -43,8 +45,15 @@ export interface SessionNode {
   /** Lines of that log without what only routers may know. Left out: there is nothing of the kind in them. */
   readonly hideKey?: (id: ReplicaId, lines: readonly string[]) => readonly string[];
   readonly onDesired: (desired: DesiredState) => void;
+  /** Weights that this node shares with others. Left out: it shares none. */
+  readonly sharing?: SharingNode | undefined;
   /** A new certificate in PEM, or why there is none. */
   readonly onCertificate: (pem: string, error: string) => void;
+}
+
+export interface SharingNode {
+  report(): SharingReport;
+  onPlan(plan: SharingPlan): void;
 }
 
 interface SessionOptions {
@@ -106,6 +115,10 @@ export class Session {
 
   sendObserved(observed: ObservedState): void {
     this.#outbox.put({ case: "observed", value: observedToWire(observed) });
+  }
+
+  sendSharing(report: SharingReport): void {
+    this.#outbox.put({ case: "sharing", value: sharingReportToWire(report) });
   }
 
   /** Resolves when the stream has ended, whatever ended it. */
@@ -204,6 +217,9 @@ export class Session {
         return;
       case "logRequest":
         this.#logs.begin(body.value);
+        return;
+      case "sharing":
+        node.sharing?.onPlan(sharingPlanFromWire(body.value));
         return;
       case "certificateAnswer":
         node.onCertificate(body.value.certificate, body.value.error);

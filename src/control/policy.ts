@@ -13,6 +13,8 @@ export interface ControlPolicy {
   /** Engines of which one replica can span nodes. */
   readonly spanning: readonly EngineName[];
   readonly weightsConcurrency: number;
+  /** Whether nodes fetch weights from each other. */
+  readonly weightsPeers: boolean;
 }
 
 export const policyOf = ({ nodes, engines, weights }: ServerConfig): ControlPolicy => ({
@@ -27,4 +29,5 @@ export const policyOf = ({ nodes, engines, weights }: ServerConfig): ControlPoli
   ],
   spanning: ENGINES.filter(({ spansNodes }) => spansNodes === true).map(({ name }) => name),
   weightsConcurrency: weights.concurrency,
+  weightsPeers: weights.peers,
 });

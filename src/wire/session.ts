@@ -3,10 +3,12 @@ import { isNodeName, type Millis, millis, type NodeId, nodeId } from "../core/id
 import type { Inventory } from "../core/node.ts";
 import type { ObservedState } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
+import type { SharingReport } from "../core/sharing.ts";
 import { type Contact, heard, lookAt, newContact } from "./contact.ts";
 import { type Hello, type LogChunk, type SessionRequest } from "./gen/llmgw/v1/agent_pb.js";
 import { inventoryFromWire } from "./inventory.ts";
 import { observedFromWire } from "./observed.ts";
+import { sharingReportFromWire } from "./sharing.ts";
 
 /** Oftener than this is taken as this: a server must not be made to watch a node by the millisecond. */
 const LEAST_HEARTBEAT = millis(250);
@@ -41,6 +43,7 @@ export type SessionOutcome =
   | { readonly kind: "inventory"; readonly inventory: Inventory }
   | { readonly kind: "observed"; readonly observed: ObservedState }
   | { readonly kind: "log"; readonly chunk: LogChunk }
+  | { readonly kind: "sharing"; readonly report: SharingReport }
   /** The agent wants a new certificate for its key. */
   | { readonly kind: "certificate" }
   | { readonly kind: "left"; readonly reason: string }
@@ -135,6 +138,8 @@ function onOpen(
       return open({ kind: "observed", observed: observedFromWire(body.value) });
     case "logChunk":
       return open({ kind: "log", chunk: body.value });
+    case "sharing":
+      return open({ kind: "sharing", report: sharingReportFromWire(body.value) });
     case "certificateRequest":
       return open({ kind: "certificate" });
     case "goodbye": {

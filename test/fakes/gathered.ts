@@ -17,6 +17,7 @@ export const gathered = (now: Millis, more: Partial<Gathered> = {}): Gathered =>
     liveness: { unreachableAfter: millis(15_000), lostAfter: millis(300_000), brake: 0.5 },
     ...offer("llama.cpp"),
     weightsConcurrency: 4,
+    weightsPeers: true,
   },
   demands: new Map(),
   isFirst: false,

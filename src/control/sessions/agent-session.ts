@@ -4,6 +4,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { NewEvent } from "../../core/event.ts";
 import { millis, type NodeId, plus } from "../../core/ids.ts";
 import { assertNever } from "../../core/result.ts";
+import type { SharingReport } from "../../core/sharing.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Logger } from "../../platform/logger.ts";
@@ -98,10 +99,13 @@ class AgentConnection {
   }
 
   async #act(outcome: SessionOutcome): Promise<void> {
+    if (outcome.kind === "refused") throw new ConnectError(outcome.reason, Code.InvalidArgument);
+    if (outcome.kind === "joined") await this.#join(outcome);
+    else this.#take(outcome);
+  }
+
+  #take(outcome: Exclude<SessionOutcome, { kind: "joined" | "refused" }>): void {
     switch (outcome.kind) {
-      case "joined":
-        await this.#join(outcome);
-        break;
       case "heartbeat":
         this.outbox.push(
           create(SessionResponseSchema, { body: { case: "heartbeatAck", value: { sequence: outcome.sequence } } }),
@@ -118,6 +122,10 @@ class AgentConnection {
         this.#heard();
         this.#deliver(outcome.chunk);
         break;
+      case "sharing":
+        this.#heard();
+        this.#share(outcome.report);
+        break;
       case "certificate":
         this.#heard();
         void this.#renewCertificate();
@@ -129,8 +137,6 @@ class AgentConnection {
       case "ignored":
         this.#heard();
         break;
-      case "refused":
-        throw new ConnectError(outcome.reason, Code.InvalidArgument);
       default:
         assertNever(outcome);
     }
@@ -176,6 +182,10 @@ class AgentConnection {
 
   #deliver(chunk: LogChunk): void {
     if (this.#stream !== undefined) this.#options.agents.logs.deliver(this.#stream.node, chunk);
+  }
+
+  #share(report: SharingReport): void {
+    if (this.#stream !== undefined) this.#options.agents.heardSharing(this.#stream, report);
   }
 
   async #renewCertificate(): Promise<void> {

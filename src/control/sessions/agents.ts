@@ -4,9 +4,11 @@ import type { DesiredState } from "../../core/desired.ts";
 import { millis, type Millis, type NodeId } from "../../core/ids.ts";
 import type { Inventory } from "../../core/node.ts";
 import type { ObservedState } from "../../core/observed.ts";
+import type { SharingPlan, SharingReport } from "../../core/sharing.ts";
 import { type Clock, pause } from "../../platform/clock.ts";
 import { desiredToWire } from "../../wire/desired.ts";
 import { type SessionResponse, SessionResponseSchema } from "../../wire/gen/llmgw/v1/agent_pb.js";
+import { sharingPlanToWire } from "../../wire/sharing.ts";
 import type { NodeHeard } from "../heard.ts";
 import type { Outbox } from "../outbox.ts";
 import { LogRequests, type LogWish } from "./log-requests.ts";
@@ -30,6 +32,20 @@ interface Entry {
   lastHeard: Millis;
   lastSeen: Millis;
   sentRevision: number | undefined;
+  /** Undefined: nothing was said of it on this stream. */
+  sharing: SharingReport | undefined;
+  /** What it was last told, to tell it nothing twice. */
+  sentSharing: string;
+}
+
+/** A connected node and the weights that it shares. */
+export interface SharingNode {
+  readonly id: NodeId;
+  /** New at each start of the agent. */
+  readonly instance: string;
+  readonly address: string;
+  readonly labels: Inventory["labels"];
+  readonly report: SharingReport;
 }
 
 interface Claim extends AgentStream {
@@ -44,12 +60,20 @@ export class Agents {
   readonly #clock: Clock;
   readonly #wake: () => void;
   readonly #silentAfter: () => Millis;
+  readonly #sharingChanged: () => void;
 
   /** `silentAfter`: a stream that has said nothing for so long holds its node's name no longer. */
-  constructor(options: { readonly clock: Clock; readonly wake: () => void; readonly silentAfter: () => Millis }) {
+  constructor(options: {
+    readonly clock: Clock;
+    readonly wake: () => void;
+    readonly silentAfter: () => Millis;
+    /** A node has said what it shares, or is gone. */
+    readonly sharingChanged?: () => void;
+  }) {
     this.#clock = options.clock;
     this.#wake = options.wake;
     this.#silentAfter = options.silentAfter;
+    this.#sharingChanged = options.sharingChanged ?? (() => undefined);
   }
 
   /**
@@ -75,6 +99,8 @@ export class Agents {
       observed,
       goodbye: undefined,
       sentRevision: undefined,
+      sharing: undefined,
+      sentSharing: "",
     });
     this.#wake();
     return undefined;
@@ -94,10 +120,18 @@ export class Agents {
     if (Object.keys(news).length > 0) this.#wake();
   }
 
+  heardSharing(stream: AgentStream, report: SharingReport): void {
+    const entry = this.#entryOf(stream);
+    if (entry === undefined) return;
+    entry.sharing = report;
+    this.#sharingChanged();
+  }
+
   closed(stream: AgentStream): void {
     const entry = this.#entryOf(stream);
     if (entry === undefined) return;
     entry.stream = undefined;
+    this.#sharingChanged();
     this.logs.streamEnded(stream.node);
     this.#wake();
   }
@@ -117,6 +151,25 @@ export class Agents {
         { id, inventory, observed, goodbye, lastHeard, lastSeen, hasStream: stream !== undefined },
       ]),
     );
+  }
+
+  /** The nodes whose streams are open and that have said what they share. */
+  gatherSharing(): readonly SharingNode[] {
+    return [...this.#entries].flatMap(([id, { stream, inventory, sharing }]) => {
+      if (stream === undefined || sharing === undefined) return [];
+      const { address, labels } = inventory;
+      return [{ id, instance: stream.instance, address, labels, report: sharing }];
+    });
+  }
+
+  /** Tells a node what to fetch from whom, unless it was told just that. */
+  publishSharing(node: NodeId, plan: SharingPlan): void {
+    const entry = this.#entries.get(node);
+    const text = JSON.stringify(plan);
+    if (entry?.stream === undefined || entry.sentSharing === text) return;
+    entry.sentSharing = text;
+    const value = sharingPlanToWire(plan);
+    entry.stream.outbox.replace("sharing", create(SessionResponseSchema, { body: { case: "sharing", value } }));
   }
 
   lastSeen(node: NodeId): Millis | undefined {

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Endpoint, Inventory, Progress } from "./common_pb.js";
+import type { SharingPlan, SharingReport } from "./sharing_pb.js";
 import type { GangTask, RankReport } from "./gang_pb.js";
 import type { MeasuredMemory } from "./memory_pb.js";
 
@@ -62,6 +63,12 @@ export declare type SessionRequest = Message<"llmgw.v1.SessionRequest"> & {
      */
     value: CertificateRequest;
     case: "certificateRequest";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.SharingReport sharing = 8;
+     */
+    value: SharingReport;
+    case: "sharing";
   } | { case: undefined; value?: undefined };
 };
 
@@ -114,6 +121,12 @@ export declare type SessionResponse = Message<"llmgw.v1.SessionResponse"> & {
      */
     value: CertificateAnswer;
     case: "certificateAnswer";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.SharingPlan sharing = 7;
+     */
+    value: SharingPlan;
+    case: "sharing";
   } | { case: undefined; value?: undefined };
 };
 
