@@ -14,9 +14,14 @@ export interface ProbedEngine {
   readonly machine: Pick<Machine, "askEngine">;
 }
 
+interface Asked {
+  readonly engine: Pick<Engine, "servesOn">;
+  readonly record: Pick<LaunchRecord, "replica">;
+}
+
 /** Whether it can be asked at all: of a replica that spans nodes only some ranks can. */
-export function canBeAsked({ engine, record: { replica } }: Pick<ProbedEngine, "engine" | "record">): boolean {
-  const { gang } = replica;
+export function canBeAsked({ engine, record }: Asked): boolean {
+  const { gang } = record.replica;
   return gang === undefined || (engine.servesOn?.(gang.rank) ?? gang.rank === 0);
 }
 
@@ -25,10 +30,10 @@ const HEALTH_TIMEOUT = millis(5000);
 /** The first token of a large model on a slow machine takes minutes; the start timeout ends it in the end. */
 const PROOF_TIMEOUT = millis(300_000);
 
-const targetOf = ({ record }: Pick<ProbedEngine, "record">): ProbeTarget => ({
-  host: record.probeHost,
-  port: record.endpoint.port,
-  apiKey: record.replica.apiKey,
+const targetOf = ({ record: { endpoint, probeHost, replica } }: ProbedEngine): ProbeTarget => ({
+  ...endpoint,
+  host: probeHost,
+  apiKey: replica.apiKey,
 });
 
 /** Undefined when it is healthy. */

@@ -76,7 +76,6 @@ class WrongField extends Error {}
 
 function recordIn(value: JsonObject, replica: DesiredReplica): LaunchRecord {
   const launchId = textOf(value["launchId"]);
-  const endpoint = objectOf(value["endpoint"]);
   const engine = objectOf(value["engine"]);
   // Left out when it is not known yet.
   const process = value["process"] === undefined ? undefined : objectOf(value["process"]);
@@ -87,7 +86,7 @@ function recordIn(value: JsonObject, replica: DesiredReplica): LaunchRecord {
     launchId,
     bootId: textOf(value["bootId"]),
     replica,
-    endpoint: { host: textOf(endpoint["host"]), port: countOf(endpoint["port"]) },
+    endpoint: endpointIn(objectOf(value["endpoint"])),
     probeHost: textOf(value["probeHost"]),
     engine: { name: textOf(engine["name"]), version: textOf(engine["version"]) },
     process: process === undefined ? undefined : processIn(process),
@@ -101,6 +100,12 @@ function recordIn(value: JsonObject, replica: DesiredReplica): LaunchRecord {
     logOffset: countOf(value["logOffset"]),
     startedAt: millis(countOf(value["startedAt"])),
   };
+}
+
+function endpointIn(value: JsonObject): LaunchRecord["endpoint"] {
+  const { tlsSha256 } = value;
+  const place = { host: textOf(value["host"]), port: countOf(value["port"]) };
+  return tlsSha256 === undefined ? place : { ...place, tlsSha256: textOf(tlsSha256) };
 }
 
 const processIn = (value: JsonObject): ProcessRef => ({

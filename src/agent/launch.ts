@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../core/result.ts";
 import { isErrno } from "../platform/files.ts";
 import type { LaunchRecord } from "../reconcile/adopt.ts";
 import type { AttemptEnd, ProcessRef } from "../reconcile/supervision.ts";
+import { type EngineTls, engineTls, tlsTrouble } from "./engine-tls.ts";
 import { endMarked, hashesOf, LAUNCH_MARK, REPLICA_MARK } from "./launch-processes.ts";
 import { cgroupName, removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
 import { placeOnGpus } from "./gpu-place.ts";
@@ -57,6 +58,8 @@ async function launchIfFree(order: LaunchOrder, node: NodeContext): Promise<Resu
     return waits("a process of an earlier start is still there although it was killed; a second copy is not started");
   }
   const listenHost = node.isLocal(host) ? host : "0.0.0.0";
+  const trouble = tlsTrouble(order.prepared, node);
+  if (trouble !== undefined) return err({ reason: trouble, retry: false });
   const port = await node.ports.take(listenHost);
   if (port === undefined) return waits("every port of engine_ports is taken; give it a wider range");
   let isLaunched = false;
@@ -88,8 +91,9 @@ async function launchOn(place: Place): Promise<Result<Launched, AttemptEnd>> {
   const { machine } = node;
   const logPath = logPathOf(order.folder);
   await machine.setLogAsideIfLarge(logPath, LARGE_LOG);
-  const { argv, env, files = [] } = order.prepared.engine.command(commandOf(place));
-  const intent = intentOf(place, { hashes: hashesOf(argv, env), logOffset: await machine.logSize(logPath) });
+  const tls = await engineTls({ ...order, host: place.host }, node);
+  const { argv, env, files = [] } = order.prepared.engine.command(commandOf(place, tls));
+  const intent = intentOf(place, tls, { hashes: hashesOf(argv, env), logOffset: await machine.logSize(logPath) });
   await writeLaunchRecord(order.folder, intent, machine);
   if (order.signal.aborted) {
     await removeLaunchRecord(order.folder, machine);
@@ -124,6 +128,7 @@ const engineFolder = (folder: string): string => join(folder, "work");
 
 function intentOf(
   { order, node, host, listenHost, port }: Place,
+  tls: EngineTls | undefined,
   found: Pick<LaunchRecord, "hashes" | "logOffset">,
 ): LaunchRecord {
   const { engine, build } = order.prepared;
@@ -131,7 +136,7 @@ function intentOf(
     launchId: node.machine.newLaunchId(),
     bootId: node.bootId,
     replica: order.replica,
-    endpoint: { host, port },
+    endpoint: { host, port, ...(tls === undefined ? {} : { tlsSha256: tls.tlsSha256 }) },
     probeHost: listenHost === "0.0.0.0" ? "127.0.0.1" : listenHost,
     engine: { name: engine.name, version: build.version },
     process: undefined,
@@ -144,7 +149,7 @@ function intentOf(
   };
 }
 
-function commandOf({ order, node, listenHost, port }: Place) {
+function commandOf({ order, node, listenHost, port }: Place, tls: EngineTls | undefined) {
   const { replica, prepared, folder } = order;
   const { serves, context, gpus, apiKey, args, env, parallel } = replica;
   const { modelPath, files, build } = prepared;
@@ -155,6 +160,7 @@ function commandOf({ order, node, listenHost, port }: Place) {
   return {
     ...{ ...own, binary: build.path, version: build.version, modelPath, files, nodeOptions },
     ...{ host: listenHost, port, workDir: engineFolder(folder) },
+    ...(tls === undefined ? {} : { tls }),
   };
 }
 

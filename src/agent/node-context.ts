@@ -1,5 +1,6 @@
 import type { DesiredReplica } from "../core/desired.ts";
 import type { Bytes, GpuUuid, Millis, ReplicaId } from "../core/ids.ts";
+import type { MeasuredMemory } from "../core/measured-memory.ts";
 import type { EngineBuild, FabricPort, Gpu } from "../core/node.ts";
 import type { Progress } from "../core/replica-state.ts";
 import type { Result } from "../core/result.ts";
@@ -42,6 +43,8 @@ export interface NodeContext {
   readonly engineOf: (name: string) => Engine | undefined;
   /** What this node's configuration says of an engine beside its program, by key. */
   readonly engineOptions: (engine: string) => Readonly<Record<string, string>>;
+  /** Whether engines answer over TLS. */
+  readonly engineTls: boolean;
   /** This machine's GPUs, as they were last found. */
   readonly gpus: () => readonly Gpu[];
   readonly ports: PortBook;
@@ -63,6 +66,8 @@ export interface NodeContext {
   readonly logLimit: Bytes;
   /** Those of the pids that the driver says hold memory of one of the GPUs. */
   readonly gpuHolders: (gpus: readonly GpuUuid[], pids: ReadonlySet<number>) => Promise<readonly number[]>;
+  /** What the processes hold of this machine's memory and of the GPUs. Left out: nobody measures. */
+  readonly measure?: (pids: readonly number[], gpus: readonly GpuUuid[]) => Promise<MeasuredMemory | undefined>;
   /** Lines of output that a failure is explained by. */
   readonly logLines: number;
   /** Something about the replica changed that others may want to know. */

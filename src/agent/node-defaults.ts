@@ -7,7 +7,15 @@ import type { NodeContext } from "./node-context.ts";
 
 /** What is the same on every node; a test may choose otherwise. */
 export type Defaulted =
-  "machine" | "cgroupHomes" | "hangPolicy" | "logLimit" | "interfaces" | "fabricPorts" | "engineOptions" | "gpus";
+  | "machine"
+  | "cgroupHomes"
+  | "hangPolicy"
+  | "logLimit"
+  | "interfaces"
+  | "fabricPorts"
+  | "engineOptions"
+  | "engineTls"
+  | "gpus";
 
 export function nodeDefaults(): Pick<NodeContext, Defaulted> {
   let homes: Promise<readonly string[]> | undefined;
@@ -19,6 +27,7 @@ export function nodeDefaults(): Pick<NodeContext, Defaulted> {
     interfaces: listAddresses,
     fabricPorts: () => [],
     engineOptions: () => ({}),
+    engineTls: false,
     gpus: () => [],
   };
 }

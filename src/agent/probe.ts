@@ -1,14 +1,18 @@
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type RequestOptions } from "node:http";
+import type { TLSSocket } from "node:tls";
 import { messageOf } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { EngineRequest } from "../engines/engine.ts";
+import { connectPinned } from "../platform/pinned-tls.ts";
 
 /** Where an engine answers, and the key it asks for. */
 export interface ProbeTarget {
   readonly host: string;
   readonly port: number;
   readonly apiKey: string;
+  /** As `Endpoint` has it: with it the engine is asked over TLS, and no other than that engine. */
+  readonly tlsSha256?: string;
 }
 
 export interface ProbeAnswer {
@@ -50,8 +54,10 @@ function ask(target: ProbeTarget, request: EngineRequest, limits: Limits): Promi
     const timer = setTimeout(() => {
       giveUp(`no answer within ${String(limits.timeout / 1000)} s`);
     }, limits.timeout);
+    const connection = connectionOf(target);
     const settle = (result: Result<ProbeAnswer, string>): void => {
       clearTimeout(timer);
+      connection.close();
       limits.signal.removeEventListener("abort", leave);
       resolve(result);
     };
@@ -65,7 +71,7 @@ function ask(target: ProbeTarget, request: EngineRequest, limits: Limits): Promi
         method: request.method,
         path: request.path,
         headers: headersFor(target, request),
-        agent: false,
+        ...connection.options,
       },
       (response) => {
         const chunks: Buffer[] = [];
@@ -86,6 +92,29 @@ function ask(target: ProbeTarget, request: EngineRequest, limits: Limits): Promi
     if (limits.signal.aborted) leave();
     else outgoing.end(request.body);
   });
+}
+
+interface Connection {
+  readonly options: RequestOptions;
+  close(): void;
+}
+
+/** Over TLS the question is not written before it is known who reads it. */
+function connectionOf({ host, port, tlsSha256 }: ProbeTarget): Connection {
+  if (tlsSha256 === undefined) return { options: { agent: false }, close: () => undefined };
+  let socket: TLSSocket | undefined;
+  const createConnection: RequestOptions["createConnection"] = (_options, opened) => {
+    const made = connectPinned({ host, port, tlsSha256 }, {}, () => {
+      opened(null, made);
+    });
+    made.once("error", (error) => {
+      opened(error, made);
+    });
+    socket = made;
+    return undefined;
+  };
+  // A request that is given up before it has its socket would leave that behind.
+  return { options: { createConnection }, close: () => socket?.destroy() };
 }
 
 function headersFor({ apiKey }: ProbeTarget, { body }: EngineRequest): Record<string, string> {

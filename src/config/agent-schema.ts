@@ -143,6 +143,10 @@ export const agentSchema = z.strictObject({
     'Where other nodes fetch weights from this one; "" for nowhere. Without a host it is the management address.',
   ),
   engine_ports: setting(portRange().prefault("41000-41999"), "Ports that engines are given."),
+  engine_tls: setting(
+    flag().prefault(false),
+    "Engines answer over TLS, each with a certificate that the agent makes for it and routers know it by.",
+  ),
   labels: setting(
     z.record(text({ phrase: "a name for the label" }), text({ allowEmpty: true })).prefault({}),
     "Words of your own, for a profile's node_selector.",

@@ -9,9 +9,11 @@ import { lastKnownIn } from "../agent/discovery/last-known.ts";
 import type { FoundEngines, InventorySources } from "../agent/discovery/inventory.ts";
 import type { InventoryWatch } from "../agent/discovery/watch.ts";
 import { createGpuHolders } from "../agent/gpu-holders.ts";
+import { createGpuUse } from "../agent/gpu-use.ts";
 import { createEngineProvider, type EngineProvider } from "../agent/install/provider.ts";
 import { agentMetrics } from "../agent/metrics.ts";
 import { serveMetrics } from "../agent/metrics-server.ts";
+import { measureMemory } from "../agent/memory-watch.ts";
 import type { Prepare } from "../agent/node-context.ts";
 import { PortBook } from "../agent/port-book.ts";
 import { createPrepare } from "../agent/preparation.ts";
@@ -28,6 +30,7 @@ import { systemClock } from "../platform/clock.ts";
 import type { Downloader } from "../platform/fetch/download.ts";
 import type { Logger } from "../platform/logger.ts";
 import { readBootId } from "../platform/proc.ts";
+import { readProcessMemory } from "../platform/process-memory.ts";
 import { listAddresses } from "../platform/route.ts";
 import { isRoot } from "../platform/user.ts";
 import { createDial } from "./agent-dial.ts";
@@ -92,6 +95,9 @@ export async function nodeReplicas(options: AgentOptions, wiring: Wiring, suppli
   const { config, paths, logger } = options;
   const { supervisor, engine_ports: range } = config;
   const sourceOf = (engine: string) => wiring.desired?.engines[engine];
+  const { nvidia_smi: tool, prefer_nvml: preferNvml } = config.discovery;
+  const driver = { tool, preferNvml, env: options.env };
+  const gpuUse = createGpuUse(driver);
   const prepare = createPrepare({ ...suppliers, sourceOf });
   const prepareAndLook: Prepare = async (replica, request) => {
     const prepared = await prepare(replica, request);
@@ -118,12 +124,10 @@ export async function nodeReplicas(options: AgentOptions, wiring: Wiring, suppli
       logLines: supervisor.log_lines,
       gpus: () => wiring.watch?.current().gpus ?? [],
       engineOptions: (name) => engineOptions(config.engines, name),
+      engineTls: config.engine_tls,
       fabricPorts: (name) => wiring.watch?.current().fabrics.find((fabric) => fabric.name === name)?.ports ?? [],
-      gpuHolders: createGpuHolders({
-        tool: config.discovery.nvidia_smi,
-        preferNvml: config.discovery.prefer_nvml,
-        env: options.env,
-      }),
+      gpuHolders: createGpuHolders(driver),
+      measure: (pids, gpus) => measureMemory(pids, gpus, { memoryOf: readProcessMemory, gpuUse }),
     },
     () => wiring.link?.changed(),
   );

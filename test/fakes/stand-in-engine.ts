@@ -13,13 +13,15 @@
  *   --wandering-worker      starts one that leaves its group, session and name behind, but keeps its environment
  *   --print N               prints N bytes without a line end at its start
  *   --flood                 fills its log at 50 MB/s
+ *   --cert FILE --key FILE  answers over TLS
  *   --hang-work             says that it has work, and nothing of it ever moves; its health is fine
  *
  * POST /eat makes it eat memory until it is stopped, POST /end/N ends it with that status.
  */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { createServer } from "node:http";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { parseArgs } from "node:util";
 
 const { values: flags } = parseArgs({
@@ -37,6 +39,8 @@ const { values: flags } = parseArgs({
     "wandering-worker": { type: "boolean", default: false },
     flood: { type: "boolean", default: false },
     "hang-work": { type: "boolean", default: false },
+    cert: { type: "string" },
+    key: { type: "string" },
   },
 });
 
@@ -85,7 +89,7 @@ const ANSWERS: Readonly<Record<string, () => unknown>> = {
   },
 };
 
-createServer((request, response) => {
+const serve: RequestListener = (request, response) => {
   const answer = (status: number, body: unknown): void => {
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   };
@@ -101,6 +105,13 @@ createServer((request, response) => {
   } else {
     answer(200, ANSWERS[path]?.() ?? { text: "one token" });
   }
-}).listen(Number(flags.port), flags.host, () => {
+};
+
+const { cert, key } = flags;
+const server =
+  cert === undefined || key === undefined
+    ? createServer(serve)
+    : createTlsServer({ cert: readFileSync(cert), key: readFileSync(key) }, serve);
+server.listen(Number(flags.port), flags.host, () => {
   process.stdout.write("stand-in: listening\n");
 });

@@ -11,9 +11,10 @@ export const standIn: Engine = {
   formats: ["gguf"],
   memoryRules,
   chooseFiles: () => ok({ files: [], main: "" }),
-  command({ host, port, args, apiKey, env, workDir }) {
+  command({ host, port, args, apiKey, env, workDir, tls }) {
     const wrapped = args[0] === "--wrapped";
-    const own = ["--host", host, "--port", String(port), ...(wrapped ? args.slice(1) : args)];
+    const files = tls === undefined ? [] : ["--cert", tls.certFile, "--key", tls.keyFile];
+    const own = ["--host", host, "--port", String(port), ...files, ...(wrapped ? args.slice(1) : args)];
     const program = [process.execPath, "--disable-warning=ExperimentalWarning", PROGRAM, ...own] as const;
     return {
       argv: wrapped ? ["/bin/sh", "-c", '"$@" & wait', "sh", ...program] : program,
