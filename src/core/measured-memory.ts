@@ -1,5 +1,5 @@
 import { fingerprint } from "./fingerprint.ts";
-import type { Bytes, GpuUuid, Millis } from "./ids.ts";
+import type { Bytes, GpuUuid, Millis, NodeId } from "./ids.ts";
 import type { Profile } from "./profile.ts";
 
 /** What the processes of one replica hold of one node's memory. */
@@ -13,6 +13,12 @@ export interface MeasuredMemory {
 export interface GpuUse {
   readonly uuid: GpuUuid;
   readonly bytes: Bytes;
+}
+
+/** What one replica was found to take on one of its nodes. */
+export interface NodeMemory {
+  readonly node: NodeId;
+  readonly memory: MeasuredMemory;
 }
 
 /** What one model was found to take with one build of an engine, started in one way, on one kind of GPU. */

@@ -1,4 +1,5 @@
 import type { Bytes } from "./ids.ts";
+import type { Measurement } from "./measured-memory.ts";
 import type { EngineName } from "./profile.ts";
 
 /** What one replica takes on one node, part by part. The total is the sum of the parts. */
@@ -37,4 +38,10 @@ export interface ModelNeeds {
   readonly engines?: readonly EngineName[];
   /** What would run it does not compute on the CPU. */
   readonly gpuOnly?: true;
+  /** What would run it fills the part of a GPU that it is given, whatever it needs. */
+  readonly takesItsShare?: true;
+  /** Of the host: what fills only with use, so that a measurement need not hold it yet. Left out: nothing. */
+  readonly grows?: Bytes;
+  /** What it was found to take before, started in the same way. Left out: it never was measured. */
+  readonly measured?: readonly Measurement[];
 }

@@ -1,37 +1,67 @@
 import { type Bytes, bytes } from "../core/ids.ts";
 import type { Share } from "../core/replica-state.ts";
 import type { Ask, GpuShare } from "./ask.ts";
-import { compareIds, type GpuView, type NodeView } from "./node-view.ts";
+import { chooseGpus } from "./gpu-choice.ts";
+import { measuredOn } from "./measured.ts";
+import type { GpuView, NodeView } from "./node-view.ts";
 
 /** A whole GPU may have this much of its memory in use by a desktop or a monitor; more is somebody's work. */
 const NEARLY_FREE = 0.8;
 
-/** GPUs of a node, and what is taken of each. */
-export interface GpuPick {
-  readonly gpus: readonly GpuView[];
-  readonly memory: GpuShare["memory"];
+/** How many GPUs of a node the ask would get, and of which. */
+interface GpuSplit extends GpuShare {
+  readonly fitting: readonly GpuView[];
 }
 
-const ON_CPU: GpuPick = { gpus: [], memory: bytes(0) };
+const ON_CPU: GpuSplit = { count: 0, memory: bytes(0), fitting: [] };
 
-/** The GPUs of the node that the ask would get; undefined: too few. None: it would run on the CPU. */
-export function gpusFor(view: NodeView, { gpus, memory: host }: Pick<Ask, "gpus" | "memory">): GpuPick | undefined {
-  for (const { count, memory } of gpus.choices) {
+/** The ways to split the ask over GPUs of this node, the fewest first, with what was measured before in place of estimates. */
+export function choicesOn(view: NodeView, ask: Ask): Ask["gpus"]["choices"] {
+  const { choices } = ask.gpus;
+  if (ask.isNamed.gpus || ask.isNamed.gpuMemory || ask.needs.measured === undefined) return choices;
+  const [fewest, ...more] = choices;
+  const on = ({ count, memory }: GpuShare): GpuShare => ({
+    count,
+    memory: measuredOn(view, ask, count)?.perGpu ?? memory,
+  });
+  return [on(fewest), ...more.map(on)];
+}
+
+/** Host memory beside so many GPUs of the node; 0: on its CPU. */
+export function hostOn(view: NodeView, ask: Ask, gpus: number): Bytes {
+  const asked = gpus === 0 ? ask.memory.onCpu : ask.memory.onGpu;
+  return ask.isNamed.memory ? asked : (measuredOn(view, ask, gpus)?.host ?? asked);
+}
+
+/** The split that the node can give; undefined: its GPUs are too few. */
+export function splitOn(view: NodeView, ask: Ask): GpuSplit | undefined {
+  for (const { count, memory } of choicesOn(view, ask)) {
     const fitting = view.gpus.filter((gpu) => isFitting(gpu, memory));
     if (fitting.length < count) continue;
-    // The emptiest first: estimates are estimates, and a neighbour that needs more than it said harms only itself.
-    const pick = { gpus: fitting.toSorted(emptiest).slice(0, count), memory };
+    const split = { count, memory, fitting };
     // Where the GPUs' memory is the host's, what is over for the process may be too little, and the CPU would do.
-    if (gpus.required || ofHost(pick) + host.onGpu <= view.memoryFree || ofHost(pick) === 0) return pick;
+    const ofHost = sharedByHost(split);
+    if (ask.gpus.required || ofHost === 0 || ofHost + hostOn(view, ask, count) <= view.memoryFree) return split;
   }
-  return gpus.required ? undefined : ON_CPU;
+  return ask.gpus.required ? undefined : ON_CPU;
 }
 
-/** What the picked GPUs take of the host's own memory. */
-const ofHost = ({ gpus, memory }: GpuPick): number =>
-  memory === "whole" ? 0 : memory * gpus.filter(({ gpu }) => gpu.unified).length;
+/** What the GPUs take of the host's own memory. */
+function sharedByHost({ count, memory, fitting }: GpuSplit): number {
+  return memory === "whole" ? 0 : memory * Math.min(count, fitting.filter(({ gpu }) => gpu.unified).length);
+}
 
-export const emptiest = (a: GpuView, b: GpuView): number => b.free - a.free || compareIds(a.gpu.uuid, b.gpu.uuid);
+/** The GPUs of the node that the ask would get, and what of each; undefined: too few. None: it would run on the CPU. */
+export function gpusFor(
+  view: NodeView,
+  ask: Ask,
+): { readonly gpus: readonly GpuView[]; readonly memory: GpuShare["memory"] } | undefined {
+  const split = splitOn(view, ask);
+  if (split === undefined) return undefined;
+  const { count, memory, fitting } = split;
+  const isFree = (gpu: GpuView): boolean => isFitting(gpu, "whole");
+  return { gpus: chooseGpus(view, fitting, { count, profile: ask.profile, isFree }), memory };
+}
 
 export function isFitting({ gpu, booked, free }: GpuView, memory: GpuShare["memory"]): boolean {
   if (gpu.problem !== undefined) return false;
@@ -43,19 +73,18 @@ export function isFitting({ gpu, booked, free }: GpuView, memory: GpuShare["memo
 export function bookingFor(view: NodeView, ask: Ask): Share | undefined {
   const pick = gpusFor(view, ask);
   if (pick === undefined) return undefined;
+  const memory = hostOn(view, ask, pick.gpus.length);
   return {
     node: view.node.id,
     gpus: pick.gpus.map(({ gpu }) => gpu.uuid),
-    memory: pick.gpus.length === 0 ? ask.memory.onCpu : ask.memory.onGpu,
-    gpuMemory: gpuMemoryOf(pick, ask),
+    memory,
+    gpuMemory: pick.memory === "whole" ? wholeOf(pick.gpus, memory) : pick.memory,
   };
 }
 
 /** The largest of the chosen ones, so that nothing is left of any when they are taken whole. */
-function gpuMemoryOf({ gpus, memory }: GpuPick, ask: Ask): Bytes {
-  if (gpus.length === 0) return bytes(0);
-  if (memory !== "whole") return memory;
+function wholeOf(gpus: readonly GpuView[], host: Bytes): Bytes {
   // All that a unified GPU could give is the host's memory, of which the replica's own part is booked apart.
-  const unifiedShare = (free: Bytes): number => Math.max(0, Math.floor((free - ask.memory.onGpu) / gpus.length));
-  return bytes(Math.max(...gpus.map(({ gpu, free }) => (gpu.unified ? unifiedShare(free) : gpu.memoryTotal))));
+  const unifiedShare = (free: Bytes): number => Math.max(0, Math.floor((free - host) / gpus.length));
+  return bytes(Math.max(0, ...gpus.map(({ gpu, free }) => (gpu.unified ? unifiedShare(free) : gpu.memoryTotal))));
 }

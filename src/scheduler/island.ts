@@ -69,7 +69,7 @@ function inWords(fabric: string, islands: readonly Island[], { nodes, gpus: { ch
  * What the node would run: a binary that its agent's configuration names, else what the operator names for all, else what
  * is there, else the newest. Undefined: it has none and gets none.
  */
-function versionOn({ inventory }: ClusterNode, engine: EngineName, offer: EngineOffer): string | undefined {
+export function versionOn({ inventory }: ClusterNode, engine: EngineName, offer: EngineOffer): string | undefined {
   const builds = inventory.engines.filter(({ name }) => name === engine);
   const own = builds.find(({ origin }) => origin === "configured");
   if (own !== undefined) return own.version;

@@ -23,6 +23,8 @@ export interface NodeView {
 interface Booking {
   readonly profile: ProfileName;
   readonly share: Share;
+  /** It is on its way out, and another has its part already. */
+  readonly leaving: boolean;
   /** Its engine may run, so that what is measured on the node may count it already. */
   readonly measured: boolean;
 }
@@ -37,11 +39,15 @@ export function nodeViews(nodes: readonly ClusterNode[], replicas: readonly Repl
 }
 
 const bookingsOf = ({ profile, placement, state }: Replica): readonly Booking[] =>
-  sharesOf(placement).map((share) => ({ profile, share, measured: !NOT_RUNNING.includes(state.kind) }));
+  sharesOf(placement).map((share) => ({
+    ...{ profile, share },
+    leaving: !REPLICA_TRAITS[state.kind].counts,
+    measured: !NOT_RUNNING.includes(state.kind),
+  }));
 
 /** The node after one more replica was given to it. */
 export const withBooking = (view: NodeView, profile: ProfileName, share: Share): NodeView =>
-  viewOf(view.node, [...view.bookings, { profile, share, measured: false }]);
+  viewOf(view.node, [...view.bookings, { profile, share, leaving: false, measured: false }]);
 
 function viewOf(node: ClusterNode, bookings: readonly Booking[]): NodeView {
   const { memoryTotal, memoryAvailable } = node.inventory;

@@ -36,6 +36,17 @@ function fewestGpus(ask: Ask, { inventory }: ClusterNode): number | undefined {
   return host <= inventory.memoryAvailable ? fewest : undefined;
 }
 
+/** Of the GPUs together, or of the host. */
+function fullness({ gpus, memoryAvailable, memoryTotal }: ClusterNode["inventory"], onGpus: boolean): number {
+  if (!onGpus) return 1 - memoryAvailable / memoryTotal;
+  return 1 - gpus.reduce((sum, one) => sum + one.memoryFree, 0) / gpus.reduce((sum, one) => sum + one.memoryTotal, 0);
+}
+
+const nearness = ({ weights }: Ask): number => (weights === undefined ? 0 : (4 * GiB) / (4 * GiB + weights));
+
+/** Nobody knows how these GPUs are linked: four and a half of six steps apart. */
+const onGpus = (count: number): number => (count > 0 ? 8 : 0) + (count > 1 ? 3 * (1 - 4.5 / 6) : 0);
+
 /** The best node by looking at each of them, with the weights of the scorers written out. */
 function bruteForce(ask: Ask, nodes: readonly ClusterNode[]): Best | undefined {
   const able = nodes.flatMap((on): readonly Best[] => {
@@ -46,8 +57,9 @@ function bruteForce(ask: Ask, nodes: readonly ClusterNode[]): Best | undefined {
     const isLabelled = Object.entries(ask.nodeSelector).every(([label, value]) => inventory.labels[label] === value);
     const gpus = fewestGpus(ask, on);
     if (on.liveness !== "connected" || on.cordoned || !hasRoom || !isLabelled || gpus === undefined) return [];
-    const fullness = 1 - inventory.memoryAvailable / inventory.memoryTotal;
-    return [{ node: on.id, gpus, score: (gpus > 0 ? 8 : 0) + 4 + (isHeld ? 1.5 : 0) + 0.5 * fullness }];
+    const near = isHeld ? 1 : nearness(ask);
+    const score = onGpus(gpus) + 4 + 1.5 * near + 0.5 * fullness(inventory, gpus > 0);
+    return [{ node: on.id, gpus, score }];
   });
   return able.toSorted((a, b) => b.score - a.score || (a.node < b.node ? -1 : 1))[0];
 }

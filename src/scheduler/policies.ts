@@ -10,12 +10,13 @@ import { snug } from "./island-scorers/snug.ts";
 import type { PlacementPolicy } from "./rules.ts";
 import { accelerated } from "./scorers/accelerated.ts";
 import { binPack } from "./scorers/bin-pack.ts";
+import { linked } from "./scorers/linked.ts";
 import { spread } from "./scorers/spread.ts";
 import { weightsHeld } from "./scorers/weights-held.ts";
 
 /** The one list. The first filter that says no gives the reason, so the plain ones come first. */
 export const DEFAULT_POLICY: PlacementPolicy = {
   filters: [alive, cordoned, selector, fabric, engine, gpus, memory, disk],
-  scorers: [accelerated, spread, weightsHeld, binPack],
+  scorers: [accelerated, spread, linked, weightsHeld, binPack],
   islandScorers: [snug],
 };

@@ -49,6 +49,7 @@ export function memoryRules(asked: Asked): MemoryRules {
     keepsWindowsWhole: asked.args.some((arg) => WINDOWS_WHOLE.includes(arg)),
     keepsLatent: false,
     host: bytes((PROCESS_MIB + promptCacheMib(asked)) * MiB),
+    grows: bytes(promptCacheMib(asked) * MiB),
     perGpu: CUDA_CONTEXT,
   };
 }

@@ -48,6 +48,7 @@ export function memoryRules(asked: Pick<Profile, "args" | "env" | "context">, op
     host: bytes(PROCESSES),
     perGpu: bytes(CUDA_CONTEXT + GRAPHS_AND_LINKS),
     gpuOnly: true,
+    takesItsShare: true,
   };
 }
 

@@ -25,6 +25,10 @@ export interface MemoryRules {
   readonly host: Bytes;
   /** Of each GPU, before anything is loaded. */
   readonly perGpu: Bytes;
+  /** Of `host`: what fills only with use. Left out: nothing. */
+  readonly grows?: Bytes;
+  /** It fills the part of a GPU that it is given, whatever it needs. */
+  readonly takesItsShare?: true;
   /** The engine does not compute on the CPU. */
   readonly gpuOnly?: true;
 }

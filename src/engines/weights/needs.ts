@@ -26,8 +26,13 @@ export interface KnownModel {
 
 /** What a replica of the profile takes, on the CPU and on each number of GPUs that it can be split over. */
 export function modelNeeds(profile: Profile, model: KnownModel, rules: MemoryRules): ModelNeeds {
-  const needs = sizedNeeds(profile, model, rules);
-  return rules.gpuOnly === true ? { ...needs, gpuOnly: true } : needs;
+  const { gpuOnly, takesItsShare, grows } = rules;
+  return {
+    ...sizedNeeds(profile, model, rules),
+    ...(gpuOnly === undefined ? {} : { gpuOnly }),
+    ...(takesItsShare === undefined ? {} : { takesItsShare }),
+    ...(grows === undefined ? {} : { grows }),
+  };
 }
 
 function sizedNeeds(profile: Profile, model: KnownModel, rules: MemoryRules): ModelNeeds {

@@ -1,7 +1,8 @@
 import { formatBytes } from "../../core/format.ts";
 import { bytes } from "../../core/ids.ts";
 import type { Ask, GpuShare } from "../ask.ts";
-import { emptiest, gpusFor, isFitting } from "../fit.ts";
+import { choicesOn, isFitting, splitOn } from "../fit.ts";
+import { emptiest } from "../gpu-choice.ts";
 import type { GpuView, NodeView } from "../node-view.ts";
 import type { Remedy } from "../remedy.ts";
 import type { Filter } from "../rules.ts";
@@ -10,9 +11,9 @@ export const gpus: Filter = {
   name: "gpus",
   doc: "Enough healthy GPUs have enough memory that is neither booked nor in use by other programs.",
   check(view, ask) {
-    if (gpusFor(view, ask) !== undefined) return undefined;
+    if (splitOn(view, ask) !== undefined) return undefined;
     // Of several ways that with the fewest GPUs is told: the others need more of them.
-    const [{ count, memory }, ...others] = ask.gpus.choices;
+    const [{ count, memory }, ...others] = choicesOn(view, ask);
     const each = memory === "whole" ? "to itself" : `with ${formatBytes(memory)} free`;
     const more = others.length === 0 ? "" : ", or more with less";
     const needs = `needs ${String(count)} ${count === 1 ? "GPU" : "GPUs"} ${each}${more}`;
@@ -35,8 +36,8 @@ function whyNot({ gpu, booked, free }: GpuView, memory: GpuShare["memory"]): str
 }
 
 /** The GPUs that are nearest to being enough; where none could ever be, more of them. */
-function freeGpus(view: NodeView, { gpus: { choices } }: Ask): Remedy {
-  const [{ count, memory }] = choices;
+function freeGpus(view: NodeView, ask: Ask): Remedy {
+  const [{ count, memory }] = choicesOn(view, ask);
   const fitting = view.gpus.filter((gpu) => isFitting(gpu, memory)).length;
   const candidates = view.gpus
     .filter((gpu) => !isFitting(gpu, memory) && couldGive(gpu, memory))

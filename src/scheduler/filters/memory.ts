@@ -1,7 +1,7 @@
 import { formatBytes } from "../../core/format.ts";
 import { bytes } from "../../core/ids.ts";
 import type { Ask } from "../ask.ts";
-import { bookingFor } from "../fit.ts";
+import { bookingFor, choicesOn, hostOn, splitOn } from "../fit.ts";
 import { hostMemory, type NodeView } from "../node-view.ts";
 import type { Remedy } from "../remedy.ts";
 import type { Filter } from "../rules.ts";
@@ -34,14 +34,19 @@ export const memory: Filter = {
 
 /** 0 when its GPUs are too few: that is another rule's no. */
 function needOf(view: NodeView, ask: Ask): number {
+  // Which GPUs they are matters only where their memory is the host's.
+  if (!view.gpus.some(({ gpu }) => gpu.unified)) {
+    const split = splitOn(view, ask);
+    return split === undefined ? 0 : hostOn(view, ask, split.count);
+  }
   const booking = bookingFor(view, ask);
   return booking === undefined ? 0 : hostMemory(booking, view.node.inventory.gpus);
 }
 
 /** A replica that may run on either stands here because no GPU would do. */
 function gpusToo(view: NodeView, ask: Ask): string {
-  if (ask.gpus.required || view.gpus.length === 0 || bookingFor(view, ask)?.gpus.length !== 0) return "";
-  const ways = ask.gpus.choices
+  if (ask.gpus.required || view.gpus.length === 0 || splitOn(view, ask)?.count !== 0) return "";
+  const ways = choicesOn(view, ask)
     .filter(({ count }) => count <= view.gpus.length)
     .map(({ count, memory: each }) => `${String(count)} with ${each === "whole" ? "nobody else" : formatBytes(each)}`);
   const few = ways.length > 2 ? [...ways.slice(0, 1), ...ways.slice(-1)] : ways;

@@ -1,9 +1,9 @@
-import { gpusFor } from "../fit.ts";
+import { splitOn } from "../fit.ts";
 import type { Scorer } from "../rules.ts";
 
 export const accelerated: Scorer = {
   name: "accelerated",
   doc: "For a profile that leaves GPUs open: a node with a free GPU before one without.",
   weight: 8,
-  score: (view, ask) => ((gpusFor(view, ask)?.gpus.length ?? 0) > 0 ? 1 : 0),
+  score: (view, ask) => ((splitOn(view, ask)?.count ?? 0) > 0 ? 1 : 0),
 };
