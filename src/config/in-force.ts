@@ -39,7 +39,7 @@ function spellUnion(union: z.ZodUnion, value: unknown): unknown {
     Array.isArray(value)
       ? option instanceof z.ZodArray
       : typeof value === "object"
-        ? option instanceof z.ZodObject
+        ? option instanceof z.ZodObject || option instanceof z.ZodRecord
         : fields.has(option),
   );
   return fitting === undefined ? value : spell(fitting, value);

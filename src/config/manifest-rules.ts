@@ -108,12 +108,20 @@ export function acrossDocuments(drafts: readonly DraftDocument[]): readonly Foun
     if (served === undefined || before === undefined) return [];
     const { kind, name, file } = before.draft;
     if (kind === draft.kind && name === draft.name) return [];
-    const path = draft.kind === "Profile" ? ["serves", index] : ["name"];
+    const path = placeOfName(draft, served, index);
     const where = file === draft.file ? "" : ` of ${file}`;
     const message = `the model name ${served} is already taken by ${kind} ${name ?? ""}${where}`;
     return [foundIn(drafts, document, { path, message })];
   });
   return [...twice, ...shared];
+}
+
+/** Where a document says that it answers for the name. */
+function placeOfName({ kind, tree }: DraftDocument, served: string, index: number): Found["path"] {
+  if (kind === "Alias") return ["name"];
+  if (kind === "Profile") return ["serves", index];
+  const models = tree.kind === "map" ? tree.entries.find(({ key }) => key === "models")?.value : undefined;
+  return ["models", models?.kind === "map" ? served : index];
 }
 
 function foundIn(

@@ -3,7 +3,8 @@ import { ENGINE_NAMES } from "../core/profile.ts";
 import { err, ok } from "../core/result.ts";
 import { parseSource } from "../core/source.ts";
 import { webAddress } from "./addresses.ts";
-import { duration, integer, type Leaf, leaf, number, oneOf, secret, setting, show, size, text } from "./fields.ts";
+import { duration, integer, type Leaf, leaf, number, oneOf, path, setting, show, size, text } from "./fields.ts";
+import { secretFile } from "./secret-file.ts";
 
 const objectName = (): Leaf<string> =>
   text({
@@ -18,6 +19,14 @@ const servedName = (): Leaf<string> =>
     type: "name",
     phrase: "a model name of letters, digits and . _ : / @ + -",
     pattern: /^(?=.{1,255}$)[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/,
+  });
+
+/** A profile, an upstream with one model, or one of an upstream's models after a slash, which is in no profile's name. */
+const answererName = (): Leaf<string> =>
+  text({
+    type: "name",
+    phrase: "a profile's name, an upstream's, or UPSTREAM/MODEL",
+    pattern: /^(?=.{1,319}$)[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?(\/[A-Za-z0-9][A-Za-z0-9._:/@+-]*)?$/,
   });
 
 const modelSource = (): Leaf<string> =>
@@ -152,7 +161,10 @@ export const aliasSchema = z.strictObject({
     z
       .array(
         z.strictObject({
-          profile: setting(objectName(), "A profile that answers."),
+          profile: setting(
+            answererName(),
+            "A profile that answers, or an upstream: UPSTREAM/MODEL where it has several.",
+          ),
           weight: setting(
             number({ min: 0, max: 1_000_000 }).prefault(1),
             "Its share of the requests, against the other targets' weights.",
@@ -160,9 +172,12 @@ export const aliasSchema = z.strictObject({
         }),
       )
       .min(1),
-    "Profiles that share the requests.",
+    "Profiles and upstreams that share the requests.",
   ),
-  fallback: setting(z.array(objectName()).prefault([]), "Profiles that answer, in this order, when no target can."),
+  fallback: setting(
+    z.array(answererName()).prefault([]),
+    "Profiles and upstreams that answer, in this order, when no target can.",
+  ),
 });
 
 export const upstreamSchema = z.strictObject({
@@ -170,8 +185,28 @@ export const upstreamSchema = z.strictObject({
   name: setting(objectName(), "The upstream's name, one of a kind."),
   url: setting(
     webAddress("an http:// or https:// address"),
-    "Base URL of an OpenAI-compatible endpoint that runs elsewhere.",
+    "Base URL of an OpenAI-compatible endpoint that runs elsewhere. A path stands for /v1; without one it is /v1.",
   ),
-  api_key: setting(secret().optional(), "The key that it asks for.", "none"),
-  models: setting(z.array(servedName()).min(1), "Model names that it answers to."),
+  api_key: setting(
+    secretFile().optional(),
+    "The key that it asks for, as the file that holds it on the control plane's machine.",
+    "none",
+  ),
+  ca: setting(
+    path().optional(),
+    "File of the authorities that its certificate may be of, on the control plane's machine.",
+    "those that the runtime trusts",
+  ),
+  models: setting(
+    z.union([
+      z.array(servedName()).min(1),
+      z.record(servedName(), text({ phrase: "what the endpoint calls the model" })),
+    ]),
+    "Model names that clients ask for: a list, or a map to what the endpoint calls each.",
+  ),
+  concurrency: setting(
+    integer({ min: 1, max: 1_000_000 }).optional(),
+    "Requests that each router sends to it at once; more wait in the router's queue.",
+    "no limit",
+  ),
 });

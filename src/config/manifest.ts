@@ -3,6 +3,7 @@ import type { Alias } from "../core/alias.ts";
 import { nearest } from "../core/nearest.ts";
 import type { Profile } from "../core/profile.ts";
 import { err, ok, type Result } from "../core/result.ts";
+import type { Upstream } from "../core/upstream.ts";
 import { aliasSchema, profileSchema, upstreamSchema } from "./manifest-schema.ts";
 import { normaliseAlias } from "./alias.ts";
 import { acrossDocuments, aliasRules, type DraftDocument, profileRules } from "./manifest-rules.ts";
@@ -10,6 +11,7 @@ import { type ConfigProblem, type DeepReadonly } from "./problem.ts";
 import { normaliseProfile } from "./profile.ts";
 import { asProblems, readDocument, readTrees } from "./reader.ts";
 import { type Found, locate, TOP, type Tree } from "./tree.ts";
+import { namesIn, normaliseUpstream, upstreamRules } from "./upstream.ts";
 
 type Written<S extends z.ZodType> = DeepReadonly<z.output<S>>;
 
@@ -17,8 +19,7 @@ type Written<S extends z.ZodType> = DeepReadonly<z.output<S>>;
 export type ManifestObject =
   | { readonly kind: "Profile"; readonly profile: Profile }
   | { readonly kind: "Alias"; readonly alias: Alias }
-  /** `api_key` as written: a `file:/path` is read where it is used. */
-  | { readonly kind: "Upstream"; readonly upstream: Omit<Written<typeof upstreamSchema>, "kind"> };
+  | { readonly kind: "Upstream"; readonly upstream: Upstream };
 
 interface Draft extends DraftDocument {
   readonly found: readonly Found[];
@@ -53,16 +54,15 @@ const KINDS: Readonly<Record<ManifestObject["kind"], Read>> = {
     return { tree, kind: "Alias", name: value.name, serves: [value.name], found, finish };
   },
   Upstream(tree, partial) {
-    const { value, found } = readDocument({ schema: upstreamSchema, rules: () => [] }, tree, {
+    const { value, found } = readDocument({ schema: upstreamSchema, rules: upstreamRules }, tree, {
       ...AS_WRITTEN,
       partial,
     });
-    const finish = (): ManifestObject => {
-      const { kind, ...upstream } = value as Written<typeof upstreamSchema>;
-      return { kind, upstream };
-    };
-    // An upstream may share its model names with replicas: it is one more place to send them to.
-    return { tree, kind: "Upstream", name: value.name, serves: [], found, finish };
+    const finish = (): ManifestObject => ({
+      kind: "Upstream",
+      upstream: normaliseUpstream(value as Written<typeof upstreamSchema>),
+    });
+    return { tree, kind: "Upstream", name: value.name, serves: namesIn(value.models), found, finish };
   },
 };
 

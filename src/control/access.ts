@@ -93,7 +93,12 @@ export const ADMIN_CALLS: { readonly [M in keyof Methods]: Rule<M> } = {
   backup: { least: "admin", record: "nothing" },
 };
 
-const SUBJECTS: Readonly<Record<string, SubjectKind>> = { node: "node", profile: "profile", alias: "alias" };
+const SUBJECTS: Readonly<Record<string, SubjectKind>> = {
+  node: "node",
+  profile: "profile",
+  alias: "alias",
+  upstream: "upstream",
+};
 
 /** Kinds that have no events of their own are the server's. */
 const subjectOf = (kind: string): SubjectKind => SUBJECTS[kind.toLowerCase()] ?? "server";

@@ -3,7 +3,9 @@ import { snapshot, stored } from "../../test/fakes/snapshots.ts";
 import { profile } from "../../test/fakes/values.ts";
 import type { Alias } from "../core/alias.ts";
 import { millis, profileName } from "../core/ids.ts";
-import { aliasesOf, aliasProblems, deleteAlias, putAliases } from "./alias-change.ts";
+import type { Upstream } from "../core/upstream.ts";
+import { aliasProblems, deleteAlias, putAliases } from "./alias-change.ts";
+import { aliasesTo, type NamedObjects, namedWith } from "./named-objects.ts";
 
 const now = millis(5_000);
 const alias = (name: string, targets: readonly string[], fallback: readonly string[] = []): Alias => ({
@@ -19,25 +21,56 @@ describe("what aliases and profiles say of each other", () => {
     aliases: kept(alias("chat", ["big"])),
   });
 
-  test.each([
+  const cloud: Upstream = { name: "cloud", url: "https://x", models: [{ name: "gpt", remote: "gpt" }] };
+  const many: Upstream = { ...cloud, name: "many", models: ["a/b", "c"].map((one) => ({ name: one, remote: one })) };
+
+  test.each<[string, Partial<NamedObjects>, readonly string[]]>([
+    [
+      "upstreams, by their names and by one of their models",
+      { upstreams: [cloud, many], aliases: [alias("fast", ["cloud", "many/a/b"], ["big", "many/c", "cloud/gpt"])] },
+      [],
+    ],
+    [
+      "an upstream of which it is not said which model",
+      { upstreams: [many], aliases: [alias("fast", ["many"])] },
+      ["fast: the upstream many has several models: say which, as many/a/b"],
+    ],
+    [
+      "a model that the upstream has not, and an upstream that is not there",
+      { upstreams: [many], aliases: [alias("fast", ["many/d"], ["mny/c"])] },
+      [
+        'fast: the upstream many has no model "d" for the alias to lead to. Did you mean "c"?',
+        'fast: there is no upstream "mny" for the alias to lead to. Did you mean "many"?',
+      ],
+    ],
+    [
+      "a name that is a profile's and an upstream's",
+      { upstreams: [{ ...cloud, name: "big" }], aliases: [alias("fast", ["big/gpt"])] },
+      ["chat: big is a profile and an upstream: write big/MODEL for the upstream, or give one another name"],
+    ],
+    [
+      "a name that an upstream serves",
+      { upstreams: [cloud], aliases: [alias("gpt", ["big"])] },
+      ["gpt: the model name gpt of the alias is served by the upstream cloud too"],
+    ],
     ["an alias of what is there", { profiles: [], aliases: [alias("fast", ["small"], ["big"])] }, []],
     ["an alias of a profile that comes with it", { profiles: [profile("new")], aliases: [alias("n", ["new"])] }, []],
     [
       "a profile that is not there",
       { profiles: [], aliases: [alias("fast", ["smal", "big"], ["smal"])] },
-      ['fast: there is no profile "smal" for the alias to lead to. Did you mean "small"?'],
+      ['fast: there is no profile or upstream "smal" for the alias to lead to. Did you mean "small"?'],
     ],
     [
       "an alias of an alias",
       { profiles: [], aliases: [alias("fast", ["chat"])] },
-      ["fast: chat is an alias itself, and an alias leads to profiles only"],
+      ["fast: chat is an alias itself, and an alias leads to profiles and upstreams only"],
     ],
     [
       "aliases that lead to each other",
       { profiles: [], aliases: [alias("a", ["b"]), alias("b", ["a"])] },
       [
-        "a: b is an alias itself, and an alias leads to profiles only",
-        "b: a is an alias itself, and an alias leads to profiles only",
+        "a: b is an alias itself, and an alias leads to profiles and upstreams only",
+        "b: a is an alias itself, and an alias leads to profiles and upstreams only",
       ],
     ],
     [
@@ -51,7 +84,8 @@ describe("what aliases and profiles say of each other", () => {
       ["chat: the model name chat of the alias is served by the profile third too"],
     ],
   ])("%s", (_, wanted, problems) => {
-    expect(aliasProblems(before, wanted)).toEqual(problems);
+    const all = namedWith(before, { profiles: [], aliases: [], upstreams: [], ...wanted });
+    expect(aliasProblems(all)).toEqual(problems);
   });
 });
 
@@ -68,9 +102,9 @@ test("an alias is created, left as it is, changed and deleted", () => {
   expect(changed.answer).toEqual([{ name: "a", outcome: "changed" }]);
   expect(changed.snapshot.aliases[0]).toMatchObject({ createdAt: now, updatedAt: 9_000 });
   expect(changed.events).toMatchObject([{ reason: "AliasChanged", subject: "a" }]);
-  expect(aliasesOf(changed.snapshot, "n")).toEqual(["a"]);
+  expect(aliasesTo(changed.snapshot, "profile", "n")).toEqual(["a"]);
 
   expect(deleteAlias(changed.snapshot, "c")).toEqual({ ok: false, error: ["a", "b"] });
   const gone = deleteAlias(changed.snapshot, "a");
-  expect(gone.ok ? aliasesOf(gone.value.snapshot, "m") : undefined).toEqual(["b"]);
+  expect(gone.ok ? aliasesTo(gone.value.snapshot, "profile", "m") : undefined).toEqual(["b"]);
 });

@@ -1,12 +1,11 @@
-import type { Alias, StoredAlias } from "../core/alias.ts";
+import type { Alias } from "../core/alias.ts";
 import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import type { Millis } from "../core/ids.ts";
-import { didYouMean } from "../core/nearest.ts";
-import type { Profile } from "../core/profile.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Snapshot } from "../store/store.ts";
 import type { AppliedProfile, Change } from "./manifest-change.ts";
+import { modelOfEntry, type NamedObjects } from "./named-objects.ts";
 
 interface AppliedAlias {
   readonly name: string;
@@ -14,40 +13,28 @@ interface AppliedAlias {
 }
 
 /**
- * Why aliases and profiles do not go together, were all of these applied. Everything that would be there is looked at: a
- * profile can take an alias' name as well as the other way round. An alias leads to profiles alone, so there are no circles.
+ * Why aliases do not go together with profiles and upstreams. Everything that would be there is looked at: a profile can take
+ * an alias' name as well as the other way round. An alias leads to no other alias, so there are no circles.
  */
-export function aliasProblems(
-  before: Pick<Snapshot, "profiles" | "aliases">,
-  { profiles, aliases }: { readonly profiles: readonly Profile[]; readonly aliases: readonly Alias[] },
-): readonly string[] {
-  const all = merged(before.aliases, aliases);
-  const known = new Map(before.profiles.map(({ profile }) => [profile.name as string, profile]));
-  for (const profile of profiles) known.set(profile.name, profile);
-  return all.flatMap((alias) => [...takenBy(alias, known), ...leadsNowhere(alias, { known, all })]);
+export const aliasProblems = (all: NamedObjects): readonly string[] =>
+  all.aliases.flatMap((alias) => [...takenBy(alias, all), ...leadsNowhere(alias, all)]);
+
+function takenBy({ name }: Alias, { profiles, upstreams }: NamedObjects): readonly string[] {
+  const others = [
+    ...profiles.filter(({ serves }) => serves.includes(name)).map((profile) => `the profile ${profile.name}`),
+    ...upstreams
+      .filter(({ models }) => models.some((model) => model.name === name))
+      .map((upstream) => `the upstream ${upstream.name}`),
+  ];
+  return others.map((other) => `${name}: the model name ${name} of the alias is served by ${other} too`);
 }
 
-function merged(before: readonly StoredAlias[], wanted: readonly Alias[]): readonly Alias[] {
-  const byName = new Map(before.map(({ alias }) => [alias.name, alias]));
-  for (const alias of wanted) byName.set(alias.name, alias);
-  return [...byName.values()];
-}
-
-const takenBy = ({ name }: Alias, known: ReadonlyMap<string, Profile>): readonly string[] =>
-  [...known.values()]
-    .filter(({ serves }) => serves.includes(name))
-    .map((profile) => `${name}: the model name ${name} of the alias is served by the profile ${profile.name} too`);
-
-function leadsNowhere(
-  { name, targets, fallback }: Alias,
-  { known, all }: { readonly known: ReadonlyMap<string, Profile>; readonly all: readonly Alias[] },
-): readonly string[] {
-  const missing = [...targets.map(({ profile }) => profile), ...fallback].filter((profile) => !known.has(profile));
-  return [...new Set(missing)].map((profile) =>
-    all.some((other) => other.name === profile)
-      ? `${name}: ${profile} is an alias itself, and an alias leads to profiles only`
-      : `${name}: there is no profile "${profile}" for the alias to lead to.${didYouMean(profile, known.keys())}`,
-  );
+function leadsNowhere({ name, targets, fallback }: Alias, all: NamedObjects): readonly string[] {
+  const entries = new Set<string>([...targets.map(({ profile }) => profile), ...fallback]);
+  return [...entries].flatMap((entry) => {
+    const model = modelOfEntry(entry, all);
+    return model.ok ? [] : [`${name}: ${model.error}`];
+  });
 }
 
 /** Remembers aliases of which {@link aliasProblems} had nothing to say. */
@@ -83,11 +70,3 @@ export function deleteAlias(before: Snapshot, name: string): Result<Change<undef
   const events = [{ ...event, message: `alias ${name} was deleted` }];
   return ok({ snapshot: { ...before, aliases }, events, answer: undefined });
 }
-
-/** Those that would lead nowhere without the profile. */
-export const aliasesOf = ({ aliases }: Pick<Snapshot, "aliases">, profile: string): readonly string[] =>
-  aliases
-    .filter(({ alias }) =>
-      [...alias.targets.map((target) => target.profile), ...alias.fallback].some((of) => of === profile),
-    )
-    .map(({ alias }) => alias.name);

@@ -11,6 +11,7 @@ import type { Changes, Snapshot, StoredNode } from "../store/store.ts";
 export function changesBetween(before: Snapshot, after: Snapshot, events: readonly NewEvent[]): Changes {
   const profiles = compare(before.profiles, after.profiles, { key: ({ profile }) => profile.name, durable: same });
   const aliases = compare(before.aliases, after.aliases, { key: ({ alias }) => alias.name, durable: same });
+  const upstreams = compare(before.upstreams, after.upstreams, { key: ({ upstream }) => upstream.name, durable: same });
   const specs = compare(before.specs, after.specs, { key: specKey, durable: same });
   const nodes = compare(before.nodes, after.nodes, { key: ({ id }) => id, durable: durableNode });
   const replicas = compare(before.replicas, after.replicas, { key: ({ id }) => id, durable: durableReplica });
@@ -22,6 +23,8 @@ export function changesBetween(before: Snapshot, after: Snapshot, events: readon
     dropProfiles: profiles.drop.map(({ profile }) => profile.name),
     putAliases: aliases.put,
     dropAliases: aliases.drop.map(({ alias }) => alias.name),
+    putUpstreams: upstreams.put,
+    dropUpstreams: upstreams.drop.map(({ upstream }) => upstream.name),
     putSpecs: specs.put,
     dropSpecs: specs.drop,
     putNodes: nodes.put,

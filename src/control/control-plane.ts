@@ -10,8 +10,10 @@ import { ControlLoop, type LoopOptions } from "./loop.ts";
 import { Agents } from "./sessions/agents.ts";
 import { Routers } from "./sessions/routers.ts";
 import type { Support } from "./support.ts";
+import { UpstreamSecrets } from "./upstreams/secrets.ts";
 import { ShareDesk } from "./usage/share-desk.ts";
 import { UsageDesk } from "./usage/usage-desk.ts";
+import { WeightsDesk } from "./weights-desk.ts";
 
 export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"> {
   readonly store: Store;
@@ -28,6 +30,8 @@ export interface ControlPlaneOptions extends Pick<LoopOptions, "policy" | "mint"
   readonly routerUrl: () => string;
   /** Asks a model's source what it is, without fetching it. Bounded by the signal; what cannot be found out is said so. */
   readonly lookAtModel: LookAtModel;
+  /** Where the control plane keeps its own secrets, none of which is an upstream's key. */
+  readonly ownFolder?: string;
   /** How long usage is kept; left out: about a year. */
   readonly usageRetain?: Millis;
   /** Left out: there is no process around it that could be looked after. */
@@ -42,6 +46,8 @@ export interface ControlPlane extends ControlPlaneOptions {
   readonly agents: Agents;
   readonly routers: Routers;
   readonly usage: UsageDesk;
+  readonly upstreamSecrets: UpstreamSecrets;
+  readonly weights: WeightsDesk;
   /** Resolves when everything that routers have said is in the store. For the end, when no router is connected any more. */
   settled(): Promise<void>;
   readonly startedAt: Millis;
@@ -57,7 +63,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const startedAt = clock.now();
   // Tables of this server have higher numbers than those of its predecessor, although no number is stored.
   const table = { revision: Math.floor(startedAt * REVISIONS_PER_MS), models: [] };
-  const later: { loop: ControlLoop | undefined } = { loop: undefined };
+  const later: { loop: ControlLoop | undefined; weights: WeightsDesk | undefined } = {
+    loop: undefined,
+    weights: undefined,
+  };
   const { unreachableAfter } = policy.liveness;
   // Asked each time: it may change while they are connected.
   const silentAfter = (): Millis => later.loop?.policy.liveness.unreachableAfter ?? unreachableAfter;
@@ -65,6 +74,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     clock,
     silentAfter,
     wake: () => later.loop?.wake(),
+    sharingChanged: () => later.weights?.changed(),
   });
   const usage = await UsageDesk.start({
     store: store.usage,
@@ -80,11 +90,21 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     wake: () => later.loop?.wakeForRouters(),
     parts: [usage, shares],
   });
-  const loop = await ControlLoop.start({ store, policy, clock, logger, agents, routers, table, mint });
+  const upstreamSecrets = new UpstreamSecrets({ clock, ownFolder: options.ownFolder });
+  const loop = await ControlLoop.start({ store, policy, clock, logger, agents, routers, table, mint, upstreamSecrets });
   later.loop = loop;
+  const weights = new WeightsDesk({
+    ...{ agents, clock },
+    isOn: () => loop.policy.weightsPeers,
+    report: (event) => {
+      loop.report(event);
+    },
+  });
+  later.weights = weights;
   const settled = async (): Promise<void> => {
+    weights.stop();
     await usage.settled();
     await shares.settled();
   };
-  return { ...options, loop, agents, routers, usage, settled, startedAt };
+  return { ...options, loop, agents, routers, usage, upstreamSecrets, weights, settled, startedAt };
 }

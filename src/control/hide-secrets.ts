@@ -15,15 +15,17 @@ export function hiddenValue(path: string, json: string): string {
 interface Known {
   readonly snapshot: Snapshot;
   readonly adminToken: string;
+  /** What upstreams are asked with. */
+  readonly upstreamKeys: readonly string[];
 }
 
 /** For texts that leave the house: takes out every secret that this control plane knows, and all that looks like one. */
-export function secretsOut({ snapshot, adminToken }: Known): (text: string) => string {
+export function secretsOut({ snapshot, adminToken, upstreamKeys }: Known): (text: string) => string {
   const manifests = snapshot.profiles.flatMap(({ manifest, revisions }) => [
     manifest,
     ...revisions.map((revision) => revision.manifest),
   ]);
   const given = manifests.flatMap((manifest) => secretsIn(JSON.parse(manifest)));
   const older = snapshot.specs.flatMap(({ spec }) => secretsIn(spec));
-  return redactor([adminToken, ...snapshot.replicas.map(({ apiKey }) => apiKey), ...given, ...older]);
+  return redactor([adminToken, ...upstreamKeys, ...snapshot.replicas.map(({ apiKey }) => apiKey), ...given, ...older]);
 }

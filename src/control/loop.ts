@@ -2,7 +2,7 @@ import { LlmgwError, messageOf } from "../core/errors.ts";
 import type { NewEvent } from "../core/event.ts";
 import { type Millis, millis, plus, type ReplicaId } from "../core/ids.ts";
 import { err, type Result } from "../core/result.ts";
-import type { RouteTable } from "../core/route.ts";
+import type { ModelRoute, RouteTable } from "../core/route.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import { desiredReplicas } from "../reconcile/desired.ts";
@@ -17,6 +17,8 @@ import { goneSince, modelRoutes, nextTable } from "./routes.ts";
 import type { Demands } from "./scaling.ts";
 import type { Agents } from "./sessions/agents.ts";
 import type { Routers } from "./sessions/routers.ts";
+import { upstreamRoutes } from "./upstreams/routes.ts";
+import type { UpstreamSecrets } from "./upstreams/secrets.ts";
 
 /** Silences and deadlines are looked at this often when nothing else happens. */
 const TICK = millis(1_000);
@@ -36,6 +38,7 @@ export interface LoopOptions {
   readonly routers: Routers;
   readonly table: RouteTable;
   readonly mint: Gathered["mint"];
+  readonly upstreamSecrets: UpstreamSecrets;
 }
 
 type Ask = (snapshot: Snapshot) => Result<Change<unknown>, unknown>;
@@ -83,7 +86,10 @@ export class ControlLoop {
 
   /** Loads what is remembered and takes the first turn. */
   static async start(options: LoopOptions): Promise<ControlLoop> {
-    const loop = new ControlLoop(options, await options.store.load());
+    const snapshot = await options.store.load();
+    // Routers that come at once are to find whole routes.
+    await options.upstreamSecrets.look(snapshot.upstreams.map(({ upstream }) => upstream));
+    const loop = new ControlLoop(options, snapshot);
     await loop.#run();
     if (loop.#failure !== undefined) throw loop.#failure;
     return loop;
@@ -193,6 +199,7 @@ export class ControlLoop {
     this.#isWoken = false;
     const commands = this.#commands.splice(0);
     const events = this.#events.splice(0);
+    this.#followUpstreams();
     try {
       const settle = await this.#decideAndCommit(commands, events);
       this.#publish();
@@ -269,10 +276,24 @@ export class ControlLoop {
     for (const node of this.#snapshot.nodes) {
       agents.publish(node.id, node.desiredRevision, () => this.#desiredState(node));
     }
-    this.#table = nextTable(this.#table, modelRoutes(this.#snapshot, this.#demands));
+    this.#table = nextTable(this.#table, this.#models(), this.#snapshot.serverId);
     this.#goneSince = goneSince(this.#goneSince, this.#snapshot.replicas, this.#table);
     routers.publish(this.#table);
     routers.publishKeys(this.#snapshot.keys);
+  }
+
+  #models(): readonly ModelRoute[] {
+    const { upstreamSecrets } = this.#options;
+    const own = modelRoutes(this.#snapshot, this.#demands);
+    const elsewhere = upstreamRoutes(this.#snapshot.upstreams, (upstream) => upstreamSecrets.of(upstream));
+    return elsewhere.length === 0 ? own : [...own, ...elsewhere].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  #followUpstreams(): void {
+    const upstreams = this.#snapshot.upstreams.map(({ upstream }) => upstream);
+    this.#options.upstreamSecrets.follow(upstreams, (events) => {
+      for (const event of events) this.report(event);
+    });
   }
 
   #desiredState({ id, desiredRevision }: StoredNode) {

@@ -38,7 +38,13 @@ const running = (on: readonly string[], gib: number, freeGib: number): Snapshot 
 };
 
 function plan(before: Snapshot, ...profiles: Profile[]): readonly PlannedObject[] {
-  const planned = planObjects(before, { profiles, aliases: [], looked: [], gathered: gatheredOf(before) });
+  const planned = planObjects(before, {
+    profiles,
+    aliases: [],
+    upstreams: [],
+    looked: [],
+    gathered: gatheredOf(before),
+  });
   if (!planned.ok) throw new Error(planned.error.join());
   return planned.value;
 }
@@ -116,7 +122,13 @@ test("fewer replicas: nothing restarts", () => {
 
 test("a plan that would be refused is refused", () => {
   const before = running(["n1"], 8, 56);
-  const wish = { profiles: [profile("q", { serves: ["p"] })], aliases: [], looked: [], gathered: gatheredOf(before) };
+  const wish = {
+    profiles: [profile("q", { serves: ["p"] })],
+    aliases: [],
+    upstreams: [],
+    looked: [],
+    gathered: gatheredOf(before),
+  };
   expect(planObjects(before, wish)).toMatchObject({ ok: false });
 });
 

@@ -5,12 +5,13 @@ import { nodesOf, type Replica, sharesOf } from "../core/replica-state.ts";
 import { ok, type Result } from "../core/result.ts";
 import { aliasManifest } from "../config/alias.ts";
 import { profileManifest } from "../config/profile.ts";
-import type { Alias } from "../core/alias.ts";
 import type { Snapshot } from "../store/store.ts";
-import { type AppliedObject, applyObjects, type WantedObjects } from "./apply-objects.ts";
+import { upstreamManifest } from "../config/upstream.ts";
+import { type AppliedObject, applyObjects } from "./apply-objects.ts";
 import type { Gathered } from "./decide.ts";
 import { type Forecast, forecast } from "./forecast.ts";
 import { needsOf } from "./model-needs.ts";
+import { type NamedObjects, namedIn } from "./named-objects.ts";
 import { wantedOf } from "./scaling.ts";
 
 interface FieldChange {
@@ -29,7 +30,7 @@ interface PlannedPlace {
   readonly reason: string;
 }
 
-/** A profile, or an alias, which moves nothing. */
+/** A profile; or an alias or an upstream, which move nothing. */
 export interface PlannedObject extends AppliedObject {
   readonly fields: readonly FieldChange[];
   readonly places: readonly PlannedPlace[];
@@ -40,7 +41,7 @@ export interface PlannedObject extends AppliedObject {
   readonly sentences: readonly string[];
 }
 
-interface PlanWish extends WantedObjects {
+interface PlanWish extends NamedObjects {
   /** What the sources of their models have said. */
   readonly looked: readonly LookedModel[];
   readonly gathered: Gathered;
@@ -49,18 +50,18 @@ interface PlanWish extends WantedObjects {
 /** What applying the objects would do to everything as it is now, or why they would be refused. */
 export function planObjects(
   before: Snapshot,
-  { profiles, aliases, looked, gathered }: PlanWish,
+  { looked, gathered, ...wanted }: PlanWish,
 ): Result<readonly PlannedObject[], readonly string[]> {
-  const applied = applyObjects(before, { profiles, aliases, looked, now: gathered.now });
+  const applied = applyObjects(before, { ...wanted, looked, now: gathered.now });
   if (!applied.ok) return applied;
   const { snapshot, answer } = applied.value;
   const changed = answer.some(({ outcome }) => outcome !== "unchanged");
   const seen = changed ? forecast(snapshot, gathered) : NOTHING;
   return ok(
-    answer.flatMap((one, index) => {
-      const [profile, alias] = [profiles[index], aliases[index - profiles.length]];
-      if (profile !== undefined) return [planned(one, profile, { before, snapshot, seen })];
-      return alias === undefined ? [] : [plannedAlias(one, alias, before)];
+    answer.flatMap((one) => {
+      if (one.kind !== "Profile") return [plannedName(one, before, wanted)];
+      const profile = wanted.profiles.find(({ name }) => name === one.name);
+      return profile === undefined ? [] : [planned(one, profile, { before, snapshot, seen })];
     }),
   );
 }
@@ -73,10 +74,20 @@ interface Seen {
   readonly seen: Forecast;
 }
 
-function plannedAlias(applied: AppliedObject, alias: Alias, { aliases }: Snapshot): PlannedObject {
-  const was = aliases.find((stored) => stored.alias.name === alias.name)?.alias;
-  const fields = was === undefined ? [] : fieldChanges(aliasManifest(was), aliasManifest(alias));
+/** What moves nothing. */
+function plannedName(applied: AppliedObject, before: Snapshot, wanted: NamedObjects): PlannedObject {
+  const [was, is] = [manifestOf(applied, namedIn(before)), manifestOf(applied, wanted)];
+  const fields = was === undefined || is === undefined ? [] : fieldChanges(was, is);
   return { ...applied, fields, places: [], removed: 0, restarted: 0, leastReady: 0, ready: 0, sentences: [] };
+}
+
+function manifestOf({ kind, name }: AppliedObject, { aliases, upstreams }: NamedObjects): string | undefined {
+  if (kind === "Alias") {
+    const alias = aliases.find((one) => one.name === name);
+    return alias === undefined ? undefined : aliasManifest(alias);
+  }
+  const upstream = upstreams.find((one) => one.name === name);
+  return upstream === undefined ? undefined : upstreamManifest(upstream);
 }
 
 function planned(applied: AppliedObject, profile: Profile, all: Seen): PlannedObject {

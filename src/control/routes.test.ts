@@ -99,9 +99,9 @@ describe("a model that follows its load", () => {
 });
 
 test("a table gets a new number only when something in it differs", () => {
-  const first = nextTable({ revision: 7, models: [] }, routes([replica("a", smol, ready)]));
+  const first = nextTable({ revision: 7, models: [] }, routes([replica("a", smol, ready)]), "c");
   expect(first.revision).toBe(8);
-  expect(nextTable(first, routes([replica("a", smol, ready)]))).toBe(first);
+  expect(nextTable(first, routes([replica("a", smol, ready)]), "c")).toBe(first);
 });
 
 test("since when a draining replica is out of the table is remembered until it is gone", () => {

@@ -1,6 +1,6 @@
 import type { StoredAlias } from "../core/alias.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
-import { type ProfileName, profileName, type ReplicaId } from "../core/ids.ts";
+import { profileName, type ReplicaId } from "../core/ids.ts";
 import { withoutKey } from "../core/redact.ts";
 import { type Replica, REPLICA_TRAITS, type ReplicaState } from "../core/replica-state.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
@@ -8,6 +8,7 @@ import { engineOf } from "../engines/list.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
 import { replicaReason } from "../wire/replica-reason.ts";
 import type { Demand } from "../reconcile/scale.ts";
+import { modelOfEntry, type NamedObjects, namedIn } from "./named-objects.ts";
 import type { Demands } from "./scaling.ts";
 
 /** The nearer to serving, the later in this list: what is said of a model is said of its most hopeful replica. */
@@ -29,23 +30,24 @@ const HOPE: readonly ReplicaState["kind"][] = [
  * so that a client is told to wait and not that it is unknown. Replicas of an unreachable node stay too: their engines may
  * well answer, and routers find out.
  */
-export function modelRoutes({ profiles, aliases, replicas, nodes }: Snapshot, demands: Demands): readonly ModelRoute[] {
+export function modelRoutes(snapshot: Snapshot, demands: Demands): readonly ModelRoute[] {
+  const { profiles, aliases, replicas, nodes } = snapshot;
   const byProfile = Map.groupBy(replicas, ({ profile }) => profile);
   const served = profiles.flatMap((stored) => {
     const own = byProfile.get(stored.profile.name) ?? [];
     return routesOf(stored, { replicas: own, nodes: nodes.length, demand: demands.get(stored.profile.name) });
   });
-  const names = new Map(profiles.map(({ profile }) => [profile.name, profile.serves[0] ?? profile.name]));
-  return [...served, ...aliases.map((stored) => aliasRoute(stored, names))].toSorted((a, b) =>
+  const named = namedIn(snapshot);
+  return [...served, ...aliases.map((stored) => aliasRoute(stored, named))].toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
   );
 }
 
-/** A profile that is gone answers nobody, and the others have its share. */
-function aliasRoute({ alias, createdAt }: StoredAlias, names: ReadonlyMap<ProfileName, string>): ModelRoute {
-  const modelsOf = (profile: ProfileName): readonly string[] => {
-    const model = names.get(profile);
-    return model === undefined ? [] : [model];
+/** What is gone answers nobody, and the others have its share. */
+function aliasRoute({ alias, createdAt }: StoredAlias, named: NamedObjects): ModelRoute {
+  const modelsOf = (entry: string): readonly string[] => {
+    const model = modelOfEntry(entry, named);
+    return model.ok ? [model.value] : [];
   };
   return {
     name: alias.name,
@@ -61,9 +63,9 @@ function aliasRoute({ alias, createdAt }: StoredAlias, names: ReadonlyMap<Profil
 }
 
 /** The same table when nothing in it differs, so that routers are not woken for nothing. */
-export function nextTable(before: RouteTable, models: readonly ModelRoute[]): RouteTable {
+export function nextTable(before: RouteTable, models: readonly ModelRoute[], cluster: string): RouteTable {
   if (canonicalJson(before.models) === canonicalJson(models)) return before;
-  return { revision: before.revision + 1, models };
+  return { revision: before.revision + 1, models, cluster };
 }
 
 /** For each draining replica the first revision without it, as far as there is one. */

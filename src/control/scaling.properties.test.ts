@@ -104,7 +104,7 @@ class World {
     const decided = decide(this.snapshot, found);
     this.snapshot = decided.snapshot;
     this.#demands = decided.demands;
-    this.#table = nextTable(this.#table, modelRoutes(this.snapshot, this.#demands));
+    this.#table = nextTable(this.#table, modelRoutes(this.snapshot, this.#demands), "c");
     this.#goneSince = goneSince(this.#goneSince, this.snapshot.replicas, this.#table);
   }
 

@@ -54,6 +54,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   "profiles.json": (plane) => profilesTree(plane),
   "replicas.json": (plane) =>
     tree(admin.ListReplicasResponseSchema, listReplicas(plane, create(admin.ListReplicasRequestSchema))),
+  "upstreams.json": ({ loop }) => ({ upstreams: loop.snapshot.upstreams.map(({ upstream }) => upstream) }),
   "models.json": (plane) => tree(admin.ListModelsResponseSchema, listModels(plane)),
   "engines.json": (plane) =>
     tree(operating.ListEnginesResponseSchema, listEngines(plane, create(operating.ListEnginesRequestSchema))),
@@ -76,7 +77,8 @@ export async function* supportBundle(
   plane: ControlPlane,
   { logLines, signal }: BundleWish,
 ): AsyncGenerator<BundleFile, undefined> {
-  const hide = secretsOut({ snapshot: plane.loop.snapshot, adminToken: plane.adminToken });
+  const { loop, adminToken, upstreamSecrets } = plane;
+  const hide = secretsOut({ snapshot: loop.snapshot, adminToken, upstreamKeys: upstreamSecrets.keys() });
   for (const [name, part] of Object.entries(PARTS)) yield { name, text: await written(hide, () => part(plane)) };
   for (const { profile } of plane.loop.snapshot.profiles) {
     const rollout = (): Content =>
@@ -141,7 +143,7 @@ const about = (time: string): string =>
   [
     `A support bundle of llmgw ${VERSION}, made ${time}.`,
     "",
-    "Secrets were taken out: the admin token, keys of clients and of replicas, what profiles give to engines under names of",
+    "Secrets were taken out: the admin token, keys of clients, replicas and upstreams, what profiles give to engines under names of",
     "secrets, and everything that looks like one. [hidden] stands in their places. Names of models, nodes, users and",
     "addresses are still in it: look through it before you send it to somebody.",
     "",

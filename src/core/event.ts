@@ -1,7 +1,7 @@
 import type { Millis } from "./ids.ts";
 
 export type EventLevel = "info" | "warning" | "error";
-export type SubjectKind = "node" | "replica" | "profile" | "alias" | "key" | "token" | "server";
+export type SubjectKind = "node" | "replica" | "profile" | "alias" | "upstream" | "key" | "token" | "server";
 
 /** Something an operator may want to know later. */
 export interface NewEvent {

@@ -14,6 +14,17 @@ export interface ReplicaRoute {
   readonly slots: number;
   /** What it can be asked for. Left out: not known; then it is asked as the client asked. */
   readonly apis?: readonly EngineApi[];
+  /** It is no engine of ours. */
+  readonly upstream?: UpstreamEndpoint;
+}
+
+/** How an endpoint that llmgw does not run is spoken to. */
+export interface UpstreamEndpoint {
+  /** The path that stands for the /v1 of what clients ask for, without a slash at its end. */
+  readonly base: string;
+  readonly tls: boolean;
+  /** PEM: whose certificates it may show. "": those that the runtime trusts. */
+  readonly ca: string;
 }
 
 export interface ModelRoute {
@@ -29,6 +40,8 @@ export interface ModelRoute {
   readonly holds?: boolean;
   /** Others answer for it, and it has no replicas of its own. */
   readonly alias?: AliasRoute;
+  /** What its replicas call it. Left out: the same. */
+  readonly engineModel?: string;
 }
 
 /** The models that answer for a name, each by a name that it is served under. */
@@ -40,4 +53,6 @@ export interface AliasRoute {
 export interface RouteTable {
   readonly revision: number;
   readonly models: readonly ModelRoute[];
+  /** What a request carries that these control planes' routers sent elsewhere. Left out: not known. */
+  readonly cluster?: string;
 }

@@ -34,7 +34,8 @@ export function readSecretFile(path: string): Result<string, string> {
   }
 }
 
-function whyUnreadable(path: string, error: unknown): string {
+/** Why a file cannot be read, as a whole sentence. */
+export function whyUnreadable(path: string, error: unknown): string {
   if (isErrno(error, "ENOENT")) return `there is no file ${path}`;
   if (isErrno(error, "EACCES", "EPERM")) return `${path} may not be read by this user`;
   if (isErrno(error, "EISDIR")) return `${path} is a folder`;

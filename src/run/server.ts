@@ -93,6 +93,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     routerUrl: () => routerUrl(live.config, late.router),
     lookAtModel: model.look,
     usageRetain: config.usage.retain,
+    ownFolder: dataDir,
     support: { configuration: renderServerConfig(config), metrics, copyStore: () => copyOfStore(config, dataDir) },
   });
   started.defer(() => plane.settled());

@@ -7,6 +7,7 @@ import { models } from "./migrations/0004-models.ts";
 import { tokens } from "./migrations/0005-tokens.ts";
 import { usage } from "./migrations/0006-usage.ts";
 import { aliases } from "./migrations/0007-aliases.ts";
+import { upstreams } from "./migrations/0008-upstreams.ts";
 
 /** In order, never altered once released: the number of a migration is its place here. Forward only. */
 const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [
@@ -17,6 +18,7 @@ const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [
   tokens,
   usage,
   aliases,
+  upstreams,
 ];
 
 /** What a store of this program has as its user_version. */

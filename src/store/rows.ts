@@ -7,6 +7,7 @@ import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
 import type { Revision } from "../core/revision.ts";
+import type { StoredUpstream } from "../core/upstream.ts";
 import type { Tables } from "./schema.ts";
 import type { StoredKey, StoredNode, StoredProfile, StoredSpec } from "./store.ts";
 
@@ -74,6 +75,14 @@ export const aliasRow = (stored: StoredAlias): Tables["aliases"] => ({
 });
 
 export const aliasFromRow = ({ body }: Pick<Tables["aliases"], "body">): StoredAlias => JSON.parse(body) as StoredAlias;
+
+export const upstreamRow = (stored: StoredUpstream): Tables["upstreams"] => ({
+  name: stored.upstream.name,
+  body: JSON.stringify(stored),
+});
+
+export const upstreamFromRow = ({ body }: Pick<Tables["upstreams"], "body">): StoredUpstream =>
+  JSON.parse(body) as StoredUpstream;
 
 export const modelRow = (model: LookedModel): Tables["models"] => ({
   source: model.source,

@@ -15,6 +15,7 @@ export interface Tables {
     readonly updated_at: number;
   };
   readonly aliases: { readonly name: string; readonly body: string };
+  readonly upstreams: { readonly name: string; readonly body: string };
   readonly specs: { readonly profile: string; readonly spec_hash: string; readonly body: string };
   readonly nodes: { readonly id: string; readonly body: string };
   readonly replicas: { readonly id: string; readonly profile: string; readonly body: string };

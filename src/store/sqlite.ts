@@ -22,6 +22,8 @@ import {
   specRow,
   tokenFromRow,
   tokenRow,
+  upstreamFromRow,
+  upstreamRow,
 } from "./rows.ts";
 import type { Tables } from "./schema.ts";
 import { UsageTables } from "./usage-tables.ts";
@@ -76,6 +78,7 @@ class SqliteStore implements Store {
       const [revision, serverId] = [await metaOf(db, "revision"), await metaOf(db, "server_id")];
       const profiles = await db.selectFrom("profiles").selectAll().orderBy("name").execute();
       const aliases = await db.selectFrom("aliases").select("body").orderBy("name").execute();
+      const upstreams = await db.selectFrom("upstreams").select("body").orderBy("name").execute();
       const specs = await db.selectFrom("specs").selectAll().orderBy("profile").orderBy("spec_hash").execute();
       const nodes = await db.selectFrom("nodes").select("body").orderBy("id").execute();
       const replicas = await db.selectFrom("replicas").select("body").orderBy("id").execute();
@@ -87,6 +90,7 @@ class SqliteStore implements Store {
         serverId,
         profiles: profiles.map(profileFromRow),
         aliases: aliases.map(aliasFromRow),
+        upstreams: upstreams.map(upstreamFromRow),
         specs: specs.map(specFromRow),
         nodes: nodes.map(nodeFromRow),
         replicas: replicas.map(replicaFromRow),
@@ -152,13 +156,15 @@ async function write(db: Transaction<Tables>, changes: Changes): Promise<void> {
   for (const id of changes.dropNodes) await db.deleteFrom("nodes").where("id", "=", id).execute();
   for (const row of changes.putReplicas.map(replicaRow)) await db.replaceInto("replicas").values(row).execute();
   for (const id of changes.dropReplicas) await db.deleteFrom("replicas").where("id", "=", id).execute();
-  await writeAliases(db, changes);
+  await writeNames(db, changes);
   await writeKnowledge(db, changes);
 }
 
-async function writeAliases(db: Transaction<Tables>, { putAliases, dropAliases }: Changes): Promise<void> {
-  for (const row of putAliases.map(aliasRow)) await db.replaceInto("aliases").values(row).execute();
-  for (const name of dropAliases) await db.deleteFrom("aliases").where("name", "=", name).execute();
+async function writeNames(db: Transaction<Tables>, changes: Changes): Promise<void> {
+  for (const row of changes.putAliases.map(aliasRow)) await db.replaceInto("aliases").values(row).execute();
+  for (const name of changes.dropAliases) await db.deleteFrom("aliases").where("name", "=", name).execute();
+  for (const row of changes.putUpstreams.map(upstreamRow)) await db.replaceInto("upstreams").values(row).execute();
+  for (const name of changes.dropUpstreams) await db.deleteFrom("upstreams").where("name", "=", name).execute();
 }
 
 async function writeKnowledge(db: Transaction<Tables>, changes: Changes): Promise<void> {

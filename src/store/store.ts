@@ -9,6 +9,7 @@ import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
 import type { Result } from "../core/result.ts";
 import type { Revision } from "../core/revision.ts";
+import type { StoredUpstream } from "../core/upstream.ts";
 import type { UsageStore } from "./usage.ts";
 
 export interface StoredProfile {
@@ -61,6 +62,7 @@ export interface Snapshot {
   readonly serverId: string;
   readonly profiles: readonly StoredProfile[];
   readonly aliases: readonly StoredAlias[];
+  readonly upstreams: readonly StoredUpstream[];
   readonly specs: readonly StoredSpec[];
   readonly nodes: readonly StoredNode[];
   readonly replicas: readonly Replica[];
@@ -77,6 +79,9 @@ export interface Changes {
   readonly putAliases: readonly StoredAlias[];
   /** By name. */
   readonly dropAliases: readonly string[];
+  readonly putUpstreams: readonly StoredUpstream[];
+  /** By name. */
+  readonly dropUpstreams: readonly string[];
   readonly putSpecs: readonly StoredSpec[];
   readonly dropSpecs: readonly Pick<StoredSpec, "profile" | "specHash">[];
   readonly putNodes: readonly StoredNode[];

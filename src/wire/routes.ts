@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { isEngineApi } from "../core/engine-api.ts";
 import { profileName, replicaId } from "../core/ids.ts";
-import type { AliasRoute, ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
+import type { AliasRoute, ModelRoute, ReplicaRoute, RouteTable, UpstreamEndpoint } from "../core/route.ts";
 import {
   type AliasRoute as WireAliasRoute,
   AliasRouteSchema,
@@ -11,17 +11,24 @@ import {
   ReplicaRouteSchema,
   type RouteTable as WireRouteTable,
   RouteTableSchema,
+  type UpstreamEndpoint as WireUpstreamEndpoint,
+  UpstreamEndpointSchema,
 } from "./gen/llmgw/v1/router_pb.js";
 import { endpointFromWire, endpointToWire } from "./endpoint.ts";
 import { toText, toUint32 } from "./scalar.ts";
 
 export function routeTableToWire(table: RouteTable): WireRouteTable {
-  return create(RouteTableSchema, { revision: toUint32(table.revision), models: table.models.map(modelToWire) });
+  return create(RouteTableSchema, {
+    revision: toUint32(table.revision),
+    models: table.models.map(modelToWire),
+    cluster: table.cluster ?? "",
+  });
 }
 
 /** Total: what a message leaves out is empty or 0. */
 export function routeTableFromWire(message: WireRouteTable): RouteTable {
-  return { revision: message.revision, models: message.models.map(modelFromWire) };
+  const { revision, models, cluster } = message;
+  return { revision, models: models.map(modelFromWire), ...(cluster === "" ? {} : { cluster }) };
 }
 
 function modelToWire(model: ModelRoute): WireModelRoute {
@@ -33,6 +40,7 @@ function modelToWire(model: ModelRoute): WireModelRoute {
     waitingFor: toText(model.waitingFor),
     waitSeconds: toUint32(model.waitSeconds),
     holds: model.holds ?? false,
+    engineModel: model.engineModel ?? "",
     ...(model.alias === undefined ? {} : { alias: aliasToWire(model.alias) }),
   });
 }
@@ -47,6 +55,7 @@ function modelFromWire(message: WireModelRoute): ModelRoute {
     waitSeconds: message.waitSeconds,
     ...(message.holds ? { holds: true } : {}),
     ...(message.alias === undefined ? {} : { alias: aliasFromWire(message.alias) }),
+    ...(message.engineModel === "" ? {} : { engineModel: message.engineModel }),
   };
 }
 
@@ -58,16 +67,17 @@ const aliasFromWire = ({ targets, fallback }: WireAliasRoute): AliasRoute => ({
   fallback,
 });
 
-const replicaToWire = (replica: ReplicaRoute): WireReplicaRoute =>
+const replicaToWire = ({ upstream, ...replica }: ReplicaRoute): WireReplicaRoute =>
   create(ReplicaRouteSchema, {
     ...replica,
     ...endpointToWire(replica),
     slots: toUint32(replica.slots),
     apis: [...(replica.apis ?? [])],
+    ...(upstream === undefined ? {} : { upstream: create(UpstreamEndpointSchema, upstream) }),
   });
 
 /** What a newer control plane knows of an engine and this router does not is left out. */
-function replicaFromWire({ id, apiKey, slots, apis, ...endpoint }: WireReplicaRoute): ReplicaRoute {
+function replicaFromWire({ id, apiKey, slots, apis, upstream, ...endpoint }: WireReplicaRoute): ReplicaRoute {
   const known = apis.filter(isEngineApi);
   return {
     id: replicaId(id),
@@ -75,5 +85,8 @@ function replicaFromWire({ id, apiKey, slots, apis, ...endpoint }: WireReplicaRo
     apiKey,
     slots,
     ...(known.length === 0 ? {} : { apis: known }),
+    ...(upstream === undefined ? {} : { upstream: upstreamFromWire(upstream) }),
   };
 }
+
+const upstreamFromWire = ({ base, tls, ca }: WireUpstreamEndpoint): UpstreamEndpoint => ({ base, tls, ca });

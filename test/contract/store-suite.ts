@@ -4,6 +4,7 @@ import { bytes, millis, nodeId, profileName, replicaId } from "../../src/core/id
 import type { LookedModel } from "../../src/core/model-facts.ts";
 import type { Profile } from "../../src/core/profile.ts";
 import type { Replica } from "../../src/core/replica-state.ts";
+import type { StoredUpstream } from "../../src/core/upstream.ts";
 import type { AccessToken } from "../../src/core/access-token.ts";
 import { noChanges, snapshot } from "../fakes/snapshots.ts";
 import { facts } from "../fakes/values.ts";
@@ -110,6 +111,15 @@ const alias: StoredAlias = {
   updatedAt: now,
 };
 
+const upstream: StoredUpstream = {
+  upstream: {
+    ...{ name: "cloud", url: "https://api.example/v1", keyFile: "/k", caFile: "/c", concurrency: 4 },
+    models: [{ name: "big", remote: "org/big" }],
+  },
+  createdAt: now,
+  updatedAt: now,
+};
+
 const event = (subject: string) =>
   ({ level: "info", subjectKind: "node", subject, reason: "NodeJoined", message: `${subject} joined` }) as const;
 
@@ -146,6 +156,7 @@ export function storeSuite(
           ...noChanges,
           putProfiles: [profile],
           putAliases: [alias],
+          putUpstreams: [upstream],
           putSpecs: [{ profile: spec.name, specHash: "h1", spec }],
           putNodes: [node],
           putReplicas: [replica],
@@ -161,6 +172,7 @@ export function storeSuite(
         serverId: (await store.load()).serverId,
         profiles: [profile],
         aliases: [alias],
+        upstreams: [upstream],
         specs: [{ profile: spec.name, specHash: "h1", spec }],
         nodes: [node],
         replicas: [replica],

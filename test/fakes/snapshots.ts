@@ -12,6 +12,7 @@ export const snapshot = (more: Partial<Snapshot> = {}): Snapshot => ({
   serverId: "server",
   profiles: [],
   aliases: [],
+  upstreams: [],
   specs: [],
   nodes: [],
   replicas: [],

@@ -5,9 +5,11 @@ import { didYouMean } from "../../core/nearest.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { Snapshot } from "../../store/store.ts";
 import { type DeleteRequest, type DeleteResponse, DeleteResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
-import { aliasesOf, deleteAlias } from "../alias-change.ts";
+import { deleteAlias } from "../alias-change.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { type Change, deleteNode, deleteProfile } from "../manifest-change.ts";
+import { aliasesTo } from "../named-objects.ts";
+import { deleteUpstream } from "../upstreams/change.ts";
 import { unknownName } from "./refusal.ts";
 
 type Deleted = Result<Change<undefined>, ConnectError>;
@@ -15,17 +17,20 @@ type Deleted = Result<Change<undefined>, ConnectError>;
 /** What can be deleted, by the kind's name in lower case. */
 const KINDS: Readonly<Record<string, (snapshot: Snapshot, name: string) => Deleted>> = {
   profile(snapshot, name) {
-    const [alias] = aliasesOf(snapshot, name);
-    if (alias !== undefined) {
-      const reason = `the alias ${alias} leads to the profile ${name}: change or delete the alias first`;
-      return err(new ConnectError(reason, Code.FailedPrecondition));
-    }
+    const held = heldByAlias(snapshot, "profile", name);
+    if (held !== undefined) return err(held);
     const deleted = deleteProfile(snapshot, name);
     return deleted.ok ? deleted : err(unknownName("profile", name, deleted.error));
   },
   alias(snapshot, name) {
     const deleted = deleteAlias(snapshot, name);
     return deleted.ok ? deleted : err(unknownName("alias", name, deleted.error));
+  },
+  upstream(snapshot, name) {
+    const held = heldByAlias(snapshot, "upstream", name);
+    if (held !== undefined) return err(held);
+    const deleted = deleteUpstream(snapshot, name);
+    return deleted.ok ? deleted : err(unknownName("upstream", name, deleted.error));
   },
   node(snapshot, name) {
     const node = snapshot.nodes.find(({ id }) => id === name);
@@ -40,6 +45,13 @@ const KINDS: Readonly<Record<string, (snapshot: Snapshot, name: string) => Delet
     return ok(deleteNode(snapshot, node.id));
   },
 };
+
+function heldByAlias(snapshot: Snapshot, kind: "profile" | "upstream", name: string): ConnectError | undefined {
+  const [alias] = aliasesTo(snapshot, kind, name);
+  if (alias === undefined) return undefined;
+  const reason = `the alias ${alias} leads to the ${kind} ${name}: change or delete the alias first`;
+  return new ConnectError(reason, Code.FailedPrecondition);
+}
 
 export async function remove({ loop, agents }: ControlPlane, { kind, name }: DeleteRequest): Promise<DeleteResponse> {
   const known = Object.keys(KINDS);

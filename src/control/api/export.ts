@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { aliasManifest } from "../../config/alias.ts";
+import { upstreamManifest } from "../../config/upstream.ts";
 import { writeManifests } from "../../config/write-manifests.ts";
 import type { Snapshot } from "../../store/store.ts";
 import { type ExportResponse, ExportResponseSchema } from "../../wire/gen/llmgw/v1/operating_pb.js";
@@ -9,7 +10,9 @@ import type { ControlPlane } from "../control-plane.ts";
 export function exportAll({ loop }: Pick<ControlPlane, "loop">): ExportResponse {
   const { snapshot } = loop;
   const aliases = snapshot.aliases.map(({ alias }) => aliasManifest(alias));
-  const manifest = writeManifests([...snapshot.profiles.map((profile) => profile.manifest), ...aliases]);
+  const upstreams = snapshot.upstreams.map(({ upstream }) => upstreamManifest(upstream));
+  const profiles = snapshot.profiles.map((profile) => profile.manifest);
+  const manifest = writeManifests([...profiles, ...upstreams, ...aliases]);
   return create(ExportResponseSchema, { manifest, notes: [...notesOf(snapshot)] });
 }
 

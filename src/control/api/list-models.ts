@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { REPLICA_TRAITS } from "../../core/replica-state.ts";
 import type { ModelRoute } from "../../core/route.ts";
 import { type ListModelsResponse, ListModelsResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import { isUpstreamId } from "../../core/upstream.ts";
 import { toText } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
 
@@ -17,7 +18,8 @@ export function listModels({ loop }: ControlPlane): ListModelsResponse {
         name: model.name,
         profile: profiles.join(", "),
         ready: answering.reduce((sum, { replicas }) => sum + replicas.length, 0),
-        replicas: counting.filter(({ profile }) => profiles.includes(profile)).length,
+        replicas:
+          counting.filter(({ profile }) => profiles.includes(profile)).length + profiles.filter(isUpstreamId).length,
         waitingFor: toText(model.waitingFor),
       };
     }),

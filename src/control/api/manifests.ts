@@ -2,10 +2,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { parseManifests } from "../../config/manifest.ts";
 import { renderProblems } from "../../config/problem.ts";
 import { unsupported } from "../../config/unsupported.ts";
-import type { WantedObjects } from "../apply-objects.ts";
+import type { NamedObjects } from "../named-objects.ts";
 
 /** What manifests hold, each kind in their order. Throws with every reason when any of them is wrong. */
-export function objectsOf(files: readonly { readonly manifest: string; readonly fileName: string }[]): WantedObjects {
+export function objectsOf(files: readonly { readonly manifest: string; readonly fileName: string }[]): NamedObjects {
   const parsed = parseManifests(
     files.map(({ manifest, fileName }) => ({ text: manifest, fileName: fileName === "" ? "manifest" : fileName })),
   );
@@ -16,5 +16,6 @@ export function objectsOf(files: readonly { readonly manifest: string; readonly 
   return {
     profiles: objects.flatMap((object) => (object.kind === "Profile" ? [object.profile] : [])),
     aliases: objects.flatMap((object) => (object.kind === "Alias" ? [object.alias] : [])),
+    upstreams: objects.flatMap((object) => (object.kind === "Upstream" ? [object.upstream] : [])),
   };
 }
