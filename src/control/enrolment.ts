@@ -11,6 +11,8 @@ export interface Enrolment {
   obstacle(): Promise<string | undefined>;
   /** A certificate in PEM for the key of the request. Rejects, in words, when it cannot be made. */
   sign(node: NodeId, request: string): Promise<string>;
+  /** Revokes what was issued for the node and is in force. Resolves with how many there were; rejects, in words, when it cannot. */
+  revoke(node: NodeId): Promise<number>;
   /** Hash of the request's key, or why the request is not one that could be signed for the node, in words. */
   keyOf(node: NodeId, request: string): Promise<Result<string, string>>;
 }

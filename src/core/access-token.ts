@@ -7,6 +7,8 @@ export interface TokenClaim {
   /** Hash of the key that the node's certificate was made for; "" where nodes have no certificates. */
   readonly key: string;
   readonly at: Millis;
+  /** The node was deleted: it is admitted by this no more. */
+  readonly ended?: true;
 }
 
 /** What a token is good for. */

@@ -149,13 +149,21 @@ export async function revoke(
     const known = await readIssued(dir);
     const meant = await entriesMeant(nameOrSerial, { dir, known });
     const news = meant.filter(({ revokedAt }) => revokedAt === undefined);
-    const revoked = news.map((entry) => ({ ...entry, revokedAt: now }));
-    const serials = new Set(news.map(({ serial }) => serial));
-    const after = [...known.filter(({ serial }) => !serials.has(serial)), ...revoked];
-    await writeIssued(dir, after);
-    await writeRevocations(dir, authority, { entries: after, now });
-    return revoked;
+    return markRevoked(news, { dir, now, authority, known });
   });
+}
+
+/** Writes them down as revoked and puts them on the list. The folder is held. */
+export async function markRevoked(
+  news: readonly IssuedEntry[],
+  { dir, now, authority, known }: Pick<Making, "dir" | "now"> & { authority: Authority; known: readonly IssuedEntry[] },
+): Promise<readonly IssuedEntry[]> {
+  const revoked = news.map((entry) => ({ ...entry, revokedAt: now }));
+  const serials = new Set(news.map(({ serial }) => serial));
+  const after = [...known.filter(({ serial }) => !serials.has(serial)), ...revoked];
+  await writeIssued(dir, after);
+  await writeRevocations(dir, authority, { entries: after, now });
+  return revoked;
 }
 
 async function writeRevocations(

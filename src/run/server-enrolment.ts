@@ -34,6 +34,10 @@ export function serverEnrolment({ dir, followed, clock }: Signing): Enrolment {
       const read = await requestedKey(node, request);
       return read.ok ? ok(read.value.hash) : read;
     },
+    async revoke(node) {
+      const { revokeNode } = await import("../pki/revoke-node.ts");
+      return revokeNode(node, { dir, now: clock.now() });
+    },
     async sign(node, request) {
       const { enrolNode } = await import("../pki/enrol-node.ts");
       return enrolNode(node, request, { dir, now: clock.now() });

@@ -30,6 +30,8 @@ export interface SiteOptions {
   readonly yaml?: readonly string[];
   /** Undefined: a new one, removed at the end. */
   readonly dataDir?: string;
+  /** In PEM, of the authority that its certificate is of, where the lines name one. */
+  readonly ca?: string;
 }
 
 function config(yaml: readonly string[]) {
@@ -86,12 +88,12 @@ export async function inProcess({ yaml = [] }: SiteOptions = {}): Promise<Site> 
 }
 
 /** The whole server behind its port. */
-export async function overSockets({ yaml = [], dataDir }: SiteOptions = {}): Promise<Site> {
+export async function overSockets({ yaml = [], dataDir, ca }: SiteOptions = {}): Promise<Site> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "llmgw-site-")));
   const server = await startServer({ config: config(yaml), dataDir: folder, logger: silentLogger });
   const sessions: Http2SessionManager[] = [];
   const connect = (): Transport => {
-    const sessionManager = new Http2SessionManager(server.url);
+    const sessionManager = new Http2SessionManager(server.url, undefined, ca === undefined ? {} : { ca });
     sessions.push(sessionManager);
     return createConnectTransport({ httpVersion: "2", baseUrl: server.url, sessionManager });
   };

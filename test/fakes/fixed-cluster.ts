@@ -323,7 +323,15 @@ export const fixedCluster = {
       { kind: "Profile", name: "phi", outcome: "unchanged" },
     ],
   }),
-  delete: () => ({}),
+  delete: ({ kind, name }) => ({
+    notes:
+      kind === "node"
+        ? [
+            `the join token token-1a2b3c4d (llmgw-join-Gb81xQ…) for the node ${name} was revoked`,
+            `2 certificates of ${name} revoked`,
+          ]
+        : [],
+  }),
   plan: () => plan,
   scale: () => ({ before: 2 }),
   restart: () => ({ profile: "qwen3", replicas: ["qwen3-7f3a"] }),

@@ -26,7 +26,7 @@ export const remove: CommandSpec = {
   name: "delete",
   summary: "delete a profile, or a node that does not come back",
   details:
-    "A profile's replicas are drained and stopped. A node must be gone: while its agent is connected it is refused. On a terminal it asks first.",
+    "A profile's replicas are drained and stopped. A node must be gone: while its agent is connected it is refused. Its join tokens and, where the control plane holds the authority, its certificates are revoked with it. On a terminal it asks first.",
   arguments: [
     { form: "<kind>", doc: "profile, node, or another kind that was applied" },
     { form: "<name>", doc: "its name", completes: ["profile", "node"] },
@@ -48,8 +48,9 @@ async function deleteOne(call: Call, { client }: Session): Promise<number> {
   if (known !== undefined) {
     await confirm(call, `Delete the ${kind} ${name}${await known.consequence(client, name)}?`);
   }
-  await client.delete({ kind, name });
+  const { notes } = await client.delete({ kind, name });
   printOutcome(call, { kind: written(kind), name, outcome: "deleted" }, `${kind}/${name} deleted`);
+  for (const note of notes) call.io.stderr.write(`${note}\n`);
   return 0;
 }
 

@@ -1,21 +1,27 @@
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
-import { nodeId } from "../../core/ids.ts";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { messageOf } from "../../core/errors.ts";
+import { type NodeId, nodeId } from "../../core/ids.ts";
 import { didYouMean } from "../../core/nearest.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { Snapshot } from "../../store/store.ts";
 import { type DeleteRequest, type DeleteResponse, DeleteResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { deleteAlias } from "../alias-change.ts";
+import { callerInWords } from "../caller.ts";
 import type { ControlPlane } from "../control-plane.ts";
+import type { Enrolment } from "../enrolment.ts";
 import { type Change, deleteNode, deleteProfile } from "../manifest-change.ts";
 import { aliasesTo } from "../named-objects.ts";
+import { endNodeTokens } from "../tokens/end-node.ts";
+import type { WrittenDown } from "../tokens/token-change.ts";
 import { deleteUpstream } from "../upstreams/change.ts";
 import { unknownName } from "./refusal.ts";
 
-type Deleted = Result<Change<undefined>, ConnectError>;
+/** The answer tells, in words, what ended with it. */
+type Deleted = Result<Change<readonly string[] | undefined>, ConnectError>;
 
 /** What can be deleted, by the kind's name in lower case. */
-const KINDS: Readonly<Record<string, (snapshot: Snapshot, name: string) => Deleted>> = {
+const KINDS: Readonly<Record<string, (snapshot: Snapshot, name: string, order: WrittenDown) => Deleted>> = {
   profile(snapshot, name) {
     const held = heldByAlias(snapshot, "profile", name);
     if (held !== undefined) return err(held);
@@ -32,7 +38,7 @@ const KINDS: Readonly<Record<string, (snapshot: Snapshot, name: string) => Delet
     const deleted = deleteUpstream(snapshot, name);
     return deleted.ok ? deleted : err(unknownName("upstream", name, deleted.error));
   },
-  node(snapshot, name) {
+  node(snapshot, name, order) {
     const node = snapshot.nodes.find(({ id }) => id === name);
     if (node === undefined) {
       const known = snapshot.nodes.map(({ id }) => id);
@@ -42,7 +48,9 @@ const KINDS: Readonly<Record<string, (snapshot: Snapshot, name: string) => Delet
       const reason = `node ${name} is connected: stop its agent first, else it would join again at once`;
       return err(new ConnectError(reason, Code.FailedPrecondition));
     }
-    return ok(deleteNode(snapshot, node.id));
+    const deleted = deleteNode(snapshot, node.id);
+    const tokens = endNodeTokens(deleted.snapshot, node.id, order);
+    return ok({ ...tokens, events: [...deleted.events, ...tokens.events] });
   },
 };
 
@@ -53,15 +61,41 @@ function heldByAlias(snapshot: Snapshot, kind: "profile" | "upstream", name: str
   return new ConnectError(reason, Code.FailedPrecondition);
 }
 
-export async function remove({ loop, agents }: ControlPlane, { kind, name }: DeleteRequest): Promise<DeleteResponse> {
+export async function remove(
+  { loop, agents, clock, enrolment }: Deleting,
+  { kind, name }: DeleteRequest,
+  context: HandlerContext,
+): Promise<DeleteResponse> {
   const known = Object.keys(KINDS);
   const ask = Object.hasOwn(KINDS, kind.toLowerCase()) ? KINDS[kind.toLowerCase()] : undefined;
   if (ask === undefined) {
     const sentence = `there is nothing of the kind "${kind}" to delete; kinds: ${known.join(", ")}.`;
     throw new ConnectError(`${sentence}${didYouMean(kind.toLowerCase(), known)}`, Code.InvalidArgument);
   }
-  const deleted = await loop.change((snapshot) => ask(snapshot, name));
+  const order = { now: clock.now(), who: callerInWords(context) };
+  const deleted = await loop.change((snapshot) => ask(snapshot, name, order));
   if (!deleted.ok) throw deleted.error;
-  if (kind.toLowerCase() === "node") agents.forget(nodeId(name));
-  return create(DeleteResponseSchema);
+  const notes = [...(deleted.value ?? [])];
+  if (kind.toLowerCase() === "node") {
+    agents.forget(nodeId(name));
+    notes.push(...(await revokeCertificates(enrolment, nodeId(name))));
+  }
+  return create(DeleteResponseSchema, { notes });
+}
+
+type Deleting = Pick<ControlPlane, "loop" | "agents" | "clock" | "enrolment">;
+
+/** A machine that was taken away must not come back by what is on its disk. */
+async function revokeCertificates(enrolment: Enrolment | undefined, node: NodeId): Promise<readonly string[]> {
+  if (enrolment === undefined) return [];
+  const byHand = `revoke them with \`llmgw ctl cert revoke ${node}\` where the authority is`;
+  const obstacle = await enrolment.obstacle();
+  if (obstacle !== undefined) return [`certificates of ${node} stay in force: ${byHand}`];
+  try {
+    const count = await enrolment.revoke(node);
+    if (count === 0) return [`no certificate of ${node} in force was issued here`];
+    return [`${String(count)} ${count === 1 ? "certificate" : "certificates"} of ${node} revoked`];
+  } catch (error) {
+    return [`certificates of ${node} stay in force (${messageOf(error)}): ${byHand}`];
+  }
 }

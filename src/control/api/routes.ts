@@ -9,6 +9,7 @@ import type { ControlPlane } from "../control-plane.ts";
 import { recording } from "../record.ts";
 import { agentSession } from "../sessions/agent-session.ts";
 import { TokenDoor } from "../tokens/token-door.ts";
+import { whileAdmitted } from "../while-admitted.ts";
 import { apply } from "./apply.ts";
 import { backup } from "./backup.ts";
 import { cordon } from "./cordon.ts";
@@ -43,6 +44,7 @@ import { scale } from "./scale.ts";
 /** Everything that the control plane's port serves. */
 export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
   const requestGate = callerGate(plane);
+  const guard = { gate: requestGate, clock: plane.clock };
   router.service(
     AdminService,
     {
@@ -58,7 +60,7 @@ export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
       backup: () => backup(plane),
       debug: (request, context) => debug(plane, request, context),
       apply: (request) => apply(plane, request),
-      delete: (request) => remove(plane, request),
+      delete: (request, context) => remove(plane, request, context),
       plan: (request) => plan(plane, request),
       scale: (request) => scale(plane, request),
       restart: (request) => restart(plane, request),
@@ -67,7 +69,7 @@ export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
       cordon: (request) => cordon(plane, request),
       drain: (request) => drain(plane, request),
       explain: (request) => explainPlace(plane, request),
-      logs: (request, context) => logs(plane, request, context),
+      logs: (request, context) => whileAdmitted(context, guard, (signal) => logs(plane, request, { signal })),
       createKey: (request, context) => makeKey(plane, request, context),
       listKeys: (request) => listKeys(plane, request),
       revokeKey: (request, context) => endKey(plane, request, context),
@@ -90,7 +92,10 @@ export function publicRoutes(router: ConnectRouter, plane: ControlPlane): void {
   // The table holds the engines' keys: nobody gets it who is neither a router nor an admin.
   router.service(
     RouterService,
-    { session: (requests, context) => plane.routers.session(requests, context) },
+    {
+      session: (requests, context) =>
+        whileAdmitted(context, guard, (signal) => plane.routers.session(requests, { signal })),
+    },
     { requestGate },
   );
 }

@@ -59,7 +59,7 @@ function isTaken(token: JoinToken, claiming: Claiming, { nodes }: Snapshot): str
 
 /** The same node may come again with the same key: its first answer may have been lost on the way. */
 const claimOf = ({ grant }: JoinToken, { node, key }: Claiming): TokenClaim | undefined =>
-  grant.claims.find((claim) => claim.node === node && claim.key === key);
+  grant.claims.find((claim) => claim.node === node && claim.key === key && claim.ended !== true);
 
 /** Without certificates the token stands for the node from then on, however old it is. */
 const standsFor = (token: JoinToken, claiming: Claiming): boolean =>

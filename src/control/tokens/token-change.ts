@@ -34,7 +34,10 @@ export function createToken(
 
 /** Nodes that have no certificate stay nodes by their token: such a one is kept for as long as it is not revoked. */
 function isForgotten({ grant, expiresAt, revokedAt }: AccessToken, now: Millis): boolean {
-  const stands = grant.kind === "join" && revokedAt === undefined && grant.claims.some(({ key }) => key === "");
+  const stands =
+    grant.kind === "join" &&
+    revokedAt === undefined &&
+    grant.claims.some(({ key, ended }) => key === "" && ended !== true);
   return !stands && (revokedAt ?? expiresAt) + REMEMBERED_FOR < now;
 }
 

@@ -745,6 +745,12 @@ export declare const DeleteRequestSchema: GenMessage<DeleteRequest>;
  * @generated from message llmgw.v1.DeleteResponse
  */
 export declare type DeleteResponse = Message<"llmgw.v1.DeleteResponse"> & {
+  /**
+   * What ended with it, or could not, each in words without a final full stop.
+   *
+   * @generated from field: repeated string notes = 1;
+   */
+  notes: string[];
 };
 
 /**
@@ -1183,6 +1189,13 @@ export declare type ExplainResponse = Message<"llmgw.v1.ExplainResponse"> & {
    * @generated from field: repeated llmgw.v1.Measurement measured = 14;
    */
   measured: Measurement[];
+
+  /**
+   * Of the replica: what it was found to take itself, on each of its nodes.
+   *
+   * @generated from field: repeated llmgw.v1.NodeMemory taken = 16;
+   */
+  taken: NodeMemory[];
 
   /**
    * Of an upstream, which is in no place: nothing else is set.
