@@ -1,62 +1,62 @@
-// npm run bench:router [-- --quick] [--json] [--engine-port N --model NAME]
-// What the router adds to an engine: the same load straight to the engine and through the router, in turn, in one run.
-// Quote the ratios; single figures say more about the machine. With --engine-port a real engine on this machine is asked.
-import { fork } from "node:child_process";
+// npm run bench:router [-- --quick] [--json] [--only TEXT] [--engine-port N --model NAME]
+// What stands between a client and an engine costs: the same loads on the engine itself, HAProxy, nginx, llmgw with everything
+// on, and other gateways, in turn, in one run. Quote the ratios; single figures say more about the machine. With --engine-port a
+// real engine on this machine is asked. docs/bench.md tells how it measures.
+import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { RouterChild } from "../test/fakes/router-child.ts";
-import { type Measured, quantile, run } from "./load.ts";
-
-interface Scenario {
-  readonly name: string;
-  readonly connections: number;
-  readonly body: string;
-  /** Of one answer; 0 where events are not what costs. */
-  readonly events: number;
-}
+import { hold, run } from "./load.ts";
+import { type Contender, isPinned, LOAD_CORE } from "./router/contender.ts";
+import { newKeys } from "./router/control.ts";
+import { type Setting, startLlmgw } from "./router/llmgw.ts";
+import { startHaproxy, startLitellm, startNginx, startPortkey } from "./router/peers.ts";
+import { cpuMicros, residentBytes } from "./router/proc.ts";
+import {
+  type ContenderName,
+  IDLE_EVENTS,
+  idleStreams,
+  realScenarios,
+  type Scenario,
+  syntheticScenarios,
+} from "./router/scenarios.ts";
+import { printFeatures, printScenario, printTable, printTargets } from "./router/tables.ts";
+import { ratioTargets, type Sample, type Target } from "./router/targets.ts";
 
 const { values: flags } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
+    only: { type: "string" },
     "engine-port": { type: "string" },
     model: { type: "string", default: "m" },
   },
 });
-
 const { model } = flags;
-const prompt = (bytes: number): string =>
-  "The quick brown fox jumps over the lazy dog. ".repeat(Math.ceil(bytes / 45)).slice(0, bytes);
-const chat = (bytes: number, more = ""): string =>
-  `{"model":"${model}","messages":[{"role":"user","content":"${prompt(bytes)}"}],"max_tokens":16${more}}`;
+const isReal = flags["engine-port"] !== undefined;
+const ROUNDS = flags.quick ? 2 : 5;
+/** A compiler that learns from what runs needs some ten thousand requests; a short round would measure it at that. */
+const WARM_UP_SECONDS = 3;
+const IDLE_STREAMS = flags.quick ? 1_000 : 5_000;
+const PATH = "/v1/chat/completions";
 
-const SYNTHETIC: readonly Scenario[] = [
-  { name: "64 connections, 1 KB", connections: 64, body: chat(1_000), events: 0 },
-  { name: "1 connection, 1 KB", connections: 1, body: chat(1_000), events: 0 },
-  { name: "16 connections, 32 KB", connections: 16, body: chat(32_000), events: 0 },
-  { name: "200 streams, 10 ms", connections: 200, body: chat(1_000, ',"stream":true,"pace":10'), events: 66 },
-  { name: "16 streams, flood", connections: 16, body: chat(1_000, ',"stream":true'), events: 66 },
-];
-const REAL: readonly Scenario[] = [
-  { name: "1 connection", connections: 1, body: chat(200), events: 0 },
-  { name: "1 stream", connections: 1, body: chat(200, ',"stream":true'), events: 0 },
-  { name: "4 streams", connections: 4, body: chat(200, ',"stream":true'), events: 0 },
-];
+const folder = await mkdtemp(join(tmpdir(), "llmgw-bench-"));
+const keys = newKeys(10);
+const manyKeys = [...keys, ...newKeys(9_990)];
 
-/** One round of one scenario. CPU is the router process's, in microseconds a request. */
-interface Round {
-  readonly direct: Measured;
-  readonly routed: Measured;
-  readonly cpu: number;
+interface Engine {
+  readonly port: number;
+  stop(): void;
 }
 
-async function startEngine(): Promise<{ readonly port: number; stop(): void }> {
+async function startEngine(): Promise<Engine> {
   const given = flags["engine-port"];
   if (given !== undefined) return { port: Number(given), stop: () => undefined };
-  const child = fork(join(import.meta.dirname, "engine.ts"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const child: ChildProcess = fork(join(import.meta.dirname, "engine.ts"), {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const [{ port }] = (await once(child, "message")) as [{ port: number }];
   return {
     port,
@@ -66,89 +66,100 @@ async function startEngine(): Promise<{ readonly port: number; stop(): void }> {
   };
 }
 
-async function round(scenario: Scenario, enginePort: number, router: RouterChild): Promise<Round> {
-  const durationMs = flags.quick ? 800 : 3_000;
-  const { connections, body } = scenario;
-  const load = { path: "/v1/chat/completions", body, connections, durationMs };
-  const direct = await run({ ...load, port: enginePort });
-  const before = await router.usage();
-  const routed = await run({ ...load, port: Number(new URL(router.url).port) });
-  const after = await router.usage();
-  return { direct, routed, cpu: (after.cpu - before.cpu) / routed.requests };
+const SETTINGS: Partial<Record<ContenderName, Setting>> = {
+  llmgw: {},
+  "llmgw (2 workers)": { config: { workers: 2 } },
+  "llmgw (1000 replicas, 10000 keys)": {},
+  "llmgw (no keys, no limits)": { config: { auth: "none" } },
+  "llmgw (no prefix affinity)": { config: { policy: "least-in-flight" } },
+  "llmgw (no access log)": { logLevel: "warn" },
+  "llmgw (streams not counted)": { config: { count_streams: false } },
+  "llmgw (no rescue)": { config: { rescue: "off" } },
+};
+const PEERS = { haproxy: startHaproxy, nginx: startNginx, portkey: startPortkey, litellm: startLitellm } as const;
+
+function start(name: ContenderName, enginePort: number): Promise<Contender> {
+  if (name === "direct")
+    return Promise.resolve({ port: enginePort, headers: [], pids: [], stop: () => Promise.resolve() });
+  if (name in PEERS) return PEERS[name as keyof typeof PEERS]({ folder, enginePort, model });
+  const isGrown = name === "llmgw (1000 replicas, 10000 keys)";
+  const fleet = { model, enginePort, replicas: isGrown ? 1_000 : 3, keys: isGrown ? manyKeys : keys };
+  return startLlmgw(folder, fleet, SETTINGS[name] ?? {});
 }
 
-const median = (values: readonly number[]): number => quantile(values, 0.5);
+async function sample(contender: Contender, { bodies, connections, seconds }: Scenario): Promise<Sample> {
+  const { port, headers, pids } = contender;
+  const shown = contender.keys ?? keys;
+  const load = { port, path: PATH, bodies, keys: shown, headers, connections, durationMs: seconds * 1000 };
+  const before = await cpuMicros(pids);
+  const measured = await run(load);
+  return { ...measured, cpu: (await cpuMicros(pids)) - before };
+}
 
-function summarize(scenario: Scenario, rounds: readonly Round[]) {
-  const of = (pick: (round: Round) => number): number => median(rounds.map(pick));
-  const cpu = of((r) => r.cpu);
+/** Fresh programs: what a heap has grown to under other loads would hide what streams take. */
+async function idle(enginePort: number): Promise<Readonly<Record<string, Target>>> {
+  const rows: string[][] = [];
+  let ours: { readonly kib: number; readonly delivered: number } | undefined;
+  for (const name of ["haproxy", "nginx", "llmgw"] as const) {
+    const contender = await start(name, enginePort).catch(() => undefined);
+    if (contender === undefined) continue;
+    const { port, headers, pids } = contender;
+    const bodies = idleStreams(model);
+    const load = { port, path: PATH, bodies, keys, headers, connections: IDLE_STREAMS, durationMs: 0 };
+    const held = await hold(load, () => residentBytes(pids));
+    await contender.stop();
+    const kib = held.grownBytes / IDLE_STREAMS / 1024;
+    const delivered = held.failures > 0 ? 0 : held.events / (IDLE_STREAMS * IDLE_EVENTS);
+    rows.push([name, `${kib.toFixed(1)} KiB`, delivered.toFixed(4), String(held.failures)]);
+    if (name === "llmgw") ours = { kib, delivered };
+  }
+  printTable([[`${String(IDLE_STREAMS)} streams, 1 s`, "memory a stream", "events delivered", "failed"], ...rows]);
   return {
-    scenario: scenario.name,
-    direct: {
-      perSecond: of((r) => r.direct.perSecond),
-      p50: of((r) => r.direct.p50),
-      p99: of((r) => r.direct.p99),
-      firstByteP50: of((r) => r.direct.firstByteP50),
-    },
-    router: {
-      perSecond: of((r) => r.routed.perSecond),
-      p50: of((r) => r.routed.p50),
-      p99: of((r) => r.routed.p99),
-      firstByteP50: of((r) => r.routed.firstByteP50),
-    },
-    ratio: {
-      perSecond: of((r) => r.routed.perSecond / r.direct.perSecond),
-      p50: of((r) => r.routed.p50 / r.direct.p50),
-      p99: of((r) => r.routed.p99 / r.direct.p99),
-      firstByteP50: of((r) => r.routed.firstByteP50 / r.direct.firstByteP50),
-    },
-    cpuMicrosPerRequest: cpu,
-    cpuMicrosPerEvent: scenario.events === 0 ? undefined : cpu / scenario.events,
-    failures: rounds.reduce((sum, r) => sum + r.direct.failures + r.routed.failures, 0),
+    "resident KiB an idle stream": { value: ours?.kib, target: 30, ok: ours !== undefined && ours.kib <= 30 },
+    "events of idle streams delivered": { value: ours?.delivered, target: 1, ok: ours?.delivered === 1 },
   };
 }
 
-type Summary = ReturnType<typeof summarize>;
-
-function print(summaries: readonly Summary[]): void {
-  const micros = (n: number): string => (n >= 10_000 ? `${(n / 1000).toFixed(1)} ms` : `${n.toFixed(0)} µs`);
-  const rows = summaries.map((s) => [
-    s.scenario,
-    `${s.direct.perSecond.toFixed(0)} → ${s.router.perSecond.toFixed(0)} (${s.ratio.perSecond.toFixed(2)})`,
-    `${micros(s.direct.p50)} → ${micros(s.router.p50)}`,
-    `${micros(s.direct.p99)} → ${micros(s.router.p99)}`,
-    `${micros(s.direct.firstByteP50)} → ${micros(s.router.firstByteP50)} (+${micros(s.router.firstByteP50 - s.direct.firstByteP50)})`,
-    micros(s.cpuMicrosPerRequest) +
-      (s.cpuMicrosPerEvent === undefined ? "" : `, ${s.cpuMicrosPerEvent.toFixed(1)} an event`),
-  ]);
-  const head = ["engine → router", "requests/s (ratio)", "p50", "p99", "first byte p50", "router CPU a request"];
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  for (const row of [head, ...rows])
-    console.log(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    );
-}
-
+/** Everything that measures is on one core, so that what is measured has the other. */
+if (isPinned) execFileSync("taskset", ["-a", "-p", "-c", String(LOAD_CORE), String(process.pid)]);
 const engine = await startEngine();
-const folder = await mkdtemp(join(tmpdir(), "llmgw-bench-"));
-const router = await RouterChild.start({ [model]: [engine.port] }, join(folder, "access.log"));
-const scenarios = flags["engine-port"] === undefined ? SYNTHETIC : REAL;
-const rounds = new Map<Scenario, Round[]>(scenarios.map((scenario) => [scenario, []]));
-// The first round warms up and is thrown away.
-for (let n = 0; n <= (flags.quick ? 2 : 5); n++) {
-  for (const [scenario, done] of rounds) {
-    const result = await round(scenario, engine.port, router);
-    if (n > 0) done.push(result);
+const all = isReal ? realScenarios(model, 1) : syntheticScenarios(model, flags.quick ? 0.3 : 1);
+const scenarios = all.filter(({ name }) => flags.only === undefined || name.includes(flags.only));
+const running = new Map<ContenderName, Contender>();
+const skipped = new Map<ContenderName, string>();
+const samples = new Map(scenarios.map(({ name }) => [name, new Map<ContenderName, Sample[]>()]));
+for (const name of new Set(scenarios.flatMap(({ contenders }) => contenders))) {
+  try {
+    running.set(name, await start(name, engine.port));
+  } catch (error) {
+    skipped.set(name, String(error).split("\n")[0] ?? "");
+    console.log(`${name} is skipped: ${String(error)}`);
   }
 }
-const { maxRss } = await router.usage();
-const summaries = [...rounds].map(([scenario, done]) => summarize(scenario, done));
-print(summaries);
-console.log(`router memory, highest: ${(maxRss / 1024 / 1024).toFixed(0)} MiB; every request logged and counted`);
-if (flags.json) console.log(JSON.stringify({ scenarios: summaries, routerMaxRssBytes: maxRss }));
-await router.stop();
+// The first round warms up and is thrown away.
+for (let round = 0; round <= ROUNDS; round++) {
+  for (const scenario of scenarios) {
+    const done = samples.get(scenario.name);
+    for (const name of scenario.contenders) {
+      const contender = running.get(name);
+      if (contender === undefined) continue;
+      const seconds = round === 0 ? WARM_UP_SECONDS : scenario.seconds;
+      const one = await sample(contender, { ...scenario, seconds });
+      if (round > 0) done?.set(name, [...(done.get(name) ?? []), one]);
+    }
+  }
+}
+for (const contender of running.values()) await contender.stop();
+console.log(
+  `medians of ${String(ROUNDS)} rounds in turn, ratios within each round${isPinned ? "" : "; one core for all: nothing was pinned"}`,
+);
+for (const scenario of scenarios) printScenario(scenario, samples);
+printFeatures(samples);
+const idleTargets = isReal || flags.only !== undefined ? {} : await idle(engine.port);
+const targets = { ...ratioTargets(samples, skipped), ...idleTargets };
+printTargets(targets);
 engine.stop();
 await rm(folder, { recursive: true });
+/** What was not measured stays in sight: as null. */
+const written = (_: string, value: unknown): unknown => value ?? null;
+if (flags.json) console.log(JSON.stringify({ targets }, written));

@@ -1,0 +1,20 @@
+import { readdir, readFile } from "node:fs/promises";
+
+/** Processor time of processes with all their threads, in microseconds: user and system, to the nanosecond by the scheduler's own books. */
+export async function cpuMicros(pids: readonly number[]): Promise<number> {
+  const each = await Promise.all(pids.map(cpuOf));
+  return each.reduce((sum, one) => sum + one, 0);
+}
+
+async function cpuOf(pid: number): Promise<number> {
+  const folder = `/proc/${String(pid)}/task`;
+  const threads = await readdir(folder);
+  const spent = await Promise.all(threads.map((thread) => readFile(`${folder}/${thread}/schedstat`, "utf8")));
+  return spent.reduce((sum, text) => sum + Number(text.split(" ")[0]) / 1000, 0);
+}
+
+/** Resident memory of processes, in bytes. */
+export async function residentBytes(pids: readonly number[]): Promise<number> {
+  const each = await Promise.all(pids.map((pid) => readFile(`/proc/${String(pid)}/status`, "utf8")));
+  return each.reduce((sum, text) => sum + Number(/^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1]) * 1024, 0);
+}
