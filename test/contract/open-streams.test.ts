@@ -79,7 +79,10 @@ async function certified(on: Site, dir: string, name: string): Promise<Transport
     ["ca.pem", `${name}.pem`, `${name}-key.pem`].map((file) => readFile(join(dir, file), "utf8")),
   );
   const sessionManager = new Http2SessionManager(on.url ?? "", undefined, { ca, cert, key });
-  stops.push(() => Promise.resolve(sessionManager.abort()));
+  stops.push(() => {
+    sessionManager.abort();
+    return Promise.resolve();
+  });
   return createConnectTransport({ httpVersion: "2", baseUrl: on.url ?? "", sessionManager });
 }
 

@@ -323,7 +323,7 @@ export const fixedCluster = {
       { kind: "Profile", name: "phi", outcome: "unchanged" },
     ],
   }),
-  delete: ({ kind, name }) => ({
+  delete: ({ kind, name }: admin.DeleteRequest) => ({
     notes:
       kind === "node"
         ? [
