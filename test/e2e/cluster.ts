@@ -40,12 +40,14 @@ interface ReplicaView {
   readonly pid?: number;
   readonly node?: string;
   readonly restarts?: number;
-  readonly endpoint?: { readonly host: string; readonly port: number };
+  readonly endpoint?: { readonly host: string; readonly port: number; readonly tlsSha256?: string };
 }
 
 interface ClusterOptions {
   readonly auth?: "keys" | "none";
   readonly queue?: string;
+  /** Further lines of agent.yaml. */
+  readonly agent?: readonly string[];
 }
 
 /** A control plane with its router and one agent: real processes below one temporary folder. */
@@ -65,11 +67,12 @@ export class Cluster {
   }
 
   /** `queue`: of the router, as it is written in YAML. */
-  static async start({ auth = "none", queue = "{}" }: ClusterOptions = {}): Promise<Cluster> {
+  static async start({ auth = "none", queue = "{}", agent = [] }: ClusterOptions = {}): Promise<Cluster> {
     const dir = await mkdtemp(join(tmpdir(), "llmgw-e2e-"));
     const cluster = new Cluster(dir, await freePort(), await freePort());
     try {
-      await cluster.#writeConfigs(auth, queue);
+      await cluster.#writeServerConfig(auth, queue);
+      await cluster.#writeAgentConfig("agent.yaml", ["node_id: node-a", ...agent]);
       await cluster.startServer();
       cluster.startAgent();
       return cluster;
@@ -80,7 +83,7 @@ export class Cluster {
     }
   }
 
-  async #writeConfigs(auth: "keys" | "none", queue: string): Promise<void> {
+  async #writeServerConfig(auth: "keys" | "none", queue: string): Promise<void> {
     await writeFile(
       join(this.dir, "server.yaml"),
       [
@@ -89,7 +92,6 @@ export class Cluster {
         "",
       ].join("\n"),
     );
-    await this.#writeAgentConfig("agent.yaml", ["node_id: node-a"]);
   }
 
   async #writeAgentConfig(name: string, lines: readonly string[]): Promise<void> {
