@@ -2,6 +2,7 @@ import type { ConfigProblem } from "../config/problem.ts";
 import { renderProblems } from "../config/problem.ts";
 import type { ConfigSource } from "../config/reader.ts";
 import { LlmgwError } from "../core/errors.ts";
+import { canonicalJson } from "../core/fingerprint.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { readConfigFile, readSecretFile } from "../platform/config-file.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -48,7 +49,11 @@ interface RunningConfig<C> {
 }
 
 /** Re-reads the file after SIGHUP, logs what it changes and what needs a restart, and returns what is in force. */
-export async function reloadConfig<C>(call: Call, kind: ConfigKind<C>, running: RunningConfig<C>): Promise<C> {
+export async function reloadConfig<C extends object>(
+  call: Call,
+  kind: ConfigKind<C>,
+  running: RunningConfig<C>,
+): Promise<C> {
   const { inForce, logger, take } = running;
   const loaded = await loadConfig(call, kind);
   if (!loaded.ok) {
@@ -56,9 +61,8 @@ export async function reloadConfig<C>(call: Call, kind: ConfigKind<C>, running: 
     return inForce;
   }
   const taken = take(loaded.value);
-  const [before, now, wanted] = [inForce, taken, loaded.value].map(kind.render) as [string, string, string];
-  const done = changedKeys(before, now);
-  const waiting = changedKeys(now, wanted);
+  const done = changedKeys(inForce, taken);
+  const waiting = changedKeys(taken, loaded.value);
   if (done.length > 0) logger.info({ keys: done }, `SIGHUP: in force from now on: ${done.join(", ")}`);
   if (waiting.length > 0)
     logger.warn(
@@ -70,14 +74,12 @@ export async function reloadConfig<C>(call: Call, kind: ConfigKind<C>, running: 
   return taken;
 }
 
-/** Top-level keys whose blocks differ in two configurations as they are rendered: one key a block, nothing indented less. */
-export function changedKeys(before: string, after: string): readonly string[] {
-  const [old, now] = [blocks(before), blocks(after)];
+/** Top-level keys that hold something else, a secret that was read from a file or a variable included. */
+export function changedKeys(before: object, after: object): readonly string[] {
+  const [old, now] = [
+    new Map<string, unknown>(Object.entries(before)),
+    new Map<string, unknown>(Object.entries(after)),
+  ];
   const keys = new Set([...old.keys(), ...now.keys()]);
-  return [...keys].filter((key) => old.get(key) !== now.get(key));
-}
-
-function blocks(yaml: string): ReadonlyMap<string, string> {
-  const found = yaml.split(/^(?=\S)/m).map((block): [string, string] => [block.slice(0, block.indexOf(":")), block]);
-  return new Map(found);
+  return [...keys].filter((key) => canonicalJson(old.get(key) ?? null) !== canonicalJson(now.get(key) ?? null));
 }

@@ -24,7 +24,7 @@ interface Role<C> {
 }
 
 /** Runs a role until it is told to stop; with --check only says what would be in force. */
-export async function runRole<C>(call: Call, { kind, placed, start }: Role<C>): Promise<number> {
+export async function runRole<C extends object>(call: Call, { kind, placed, start }: Role<C>): Promise<number> {
   const config = await requireConfig(call, kind);
   if (call.flags.given("check")) {
     call.io.stdout.write(kind.render(placed(config)));
