@@ -2,6 +2,7 @@ import type { DesiredReplica } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
 import type { GangTask } from "../core/gang.ts";
 import { millis } from "../core/ids.ts";
+import type { MeasuredMemory } from "../core/measured-memory.ts";
 import type { ObservedReplica } from "../core/observed.ts";
 import { assertNever } from "../core/result.ts";
 import type { Engine, ExitReport } from "../engines/engine.ts";
@@ -22,9 +23,10 @@ import { EngineLog } from "./engine-log.ts";
 import { watchEngine, type WatchEvents } from "./engine-watch.ts";
 import { hideKey } from "./hide-key.ts";
 import { launch, type Launched, logPathOf, statusPathOf } from "./launch.ts";
-import { signalLaunch } from "./launch-processes.ts";
+import { livingProcesses, signalLaunch } from "./launch-processes.ts";
 import { explainEnd, type MemoryKills, memoryKillsSoFar } from "./memory-kill.ts";
 import { removeLaunchRecord, writeLaunchRecord } from "./launch-record.ts";
+import { followMemory } from "./memory-watch.ts";
 import type { NodeContext, Prepared } from "./node-context.ts";
 import { Rank } from "./rank.ts";
 import { tellChange } from "./replica-log.ts";
@@ -59,6 +61,8 @@ export class Replica {
   #supervision: Supervision;
   #engineLabel = "";
   #prepared: Prepared | undefined;
+  /** Of the launch that is watched, once it was measured. */
+  #memory: MeasuredMemory | undefined;
   /** The launch that is watched. */
   #current: Current | undefined;
   readonly #log: EngineLog;
@@ -110,7 +114,8 @@ export class Replica {
   get observed(): ObservedReplica {
     const now = this.#node.clock.monotonic();
     const { supervision } = this;
-    return observe(this.#desired, { supervision, engine: this.#engineLabel, rank: this.#rank?.report }, now);
+    const beside = { engine: this.#engineLabel, rank: this.#rank?.report, memory: this.#memory };
+    return observe(this.#desired, { supervision, ...beside }, now);
   }
 
   get supervision(): Supervision {
@@ -290,6 +295,29 @@ export class Replica {
       gpus.length === 0 ? Promise.resolve([]) : this.#node.gpuHolders(gpus, seen);
     const target = { record, engine, machine, exited, phase, pids, statusPath: statusPathOf(this.#folder) };
     void watchEngine(target, events, { clock, interval, hangPolicy, gpuHolders, signal: this.#watch.signal });
+    this.#followMemory(record);
+  }
+
+  #followMemory(record: ProcessRecord): void {
+    this.#memory = undefined;
+    const { measure, clock } = this.#node;
+    if (measure === undefined) return;
+    const target = {
+      isReady: () => this.#supervision.state.kind === "ready",
+      isOver: () => this.#current?.record.launchId !== record.launchId,
+      measure: async () => {
+        const living = await livingProcesses(record, this.#node.machine);
+        return measure(
+          living.map(({ pid }) => pid),
+          record.replica.gpus,
+        );
+      },
+    };
+    const onNews = (memory: MeasuredMemory): void => {
+      this.#memory = memory;
+      this.#node.onChange(this.#desired.id);
+    };
+    void followMemory(target, onNews, { clock, signal: this.#watch.signal });
   }
 
   #openLog(): EngineLog {

@@ -1,5 +1,6 @@
 import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
+import { measurementKey } from "../core/measured-memory.ts";
 import type { Inventory } from "../core/node.ts";
 import type { Replica, ReplicaKind } from "../core/replica-state.ts";
 import type { Changes, Snapshot, StoredNode } from "../store/store.ts";
@@ -16,6 +17,7 @@ export function changesBetween(before: Snapshot, after: Snapshot, events: readon
   const nodes = compare(before.nodes, after.nodes, { key: ({ id }) => id, durable: durableNode });
   const replicas = compare(before.replicas, after.replicas, { key: ({ id }) => id, durable: durableReplica });
   const models = compare(before.models, after.models, { key: ({ source }) => source, durable: same });
+  const measurements = compare(before.measurements, after.measurements, { key: measurementKey, durable: same });
   const keys = compare(before.keys, after.keys, { key: ({ id }) => id, durable: same });
   const tokens = compare(before.tokens, after.tokens, { key: ({ id }) => id, durable: same });
   return {
@@ -33,6 +35,8 @@ export function changesBetween(before: Snapshot, after: Snapshot, events: readon
     dropReplicas: replicas.drop.map(({ id }) => id),
     putModels: models.put,
     dropModels: models.drop.map(({ source }) => source),
+    putMeasurements: measurements.put,
+    dropMeasurements: measurements.drop.map(measurementKey),
     putKeys: keys.put,
     putTokens: tokens.put,
     dropTokens: tokens.drop.map(({ id }) => id),

@@ -19,6 +19,7 @@ import { withoutFinishedDrains } from "./drain-node.ts";
 import { eventsBetween } from "./events.ts";
 import type { NodeHeard } from "./heard.ts";
 import { makesRoom } from "./makes-room.ts";
+import { learned } from "./measured.ts";
 import { needsOf } from "./model-needs.ts";
 import type { ControlPolicy } from "./policy.ts";
 import { quietReport } from "./quiet-report.ts";
@@ -73,7 +74,8 @@ export function decide(before: Snapshot, gathered: Gathered): Decided {
   const replicas = place(judged, next.replicas, gathered);
   const placed = { ...judged, replicas: sameList(before.replicas, replicas) };
   const emptied = { ...placed, nodes: sameList(placed.nodes, withoutFinishedDrains(placed)) };
-  const settled = settleRollouts(emptied, { now: gathered.now, demands });
+  const known = { ...emptied, measurements: learned(before, emptied, gathered.now) };
+  const settled = settleRollouts(known, { now: gathered.now, demands });
   const snapshot = forgetSpecs(withDesired(before, settled.snapshot, gathered));
   const scaling = scalingEvents(judged, gathered, demands);
   const events = [...scaling, ...next.events, ...eventsBetween(before, snapshot), ...settled.events];

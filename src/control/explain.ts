@@ -1,15 +1,17 @@
 import { create } from "@bufbuild/protobuf";
 import type { Millis, NodeId } from "../core/ids.ts";
-import type { MemoryEstimate } from "../core/memory-estimate.ts";
+import type { MemoryEstimate, ModelNeeds } from "../core/memory-estimate.ts";
 import type { Profile } from "../core/profile.ts";
 import { type Replica, REPLICA_TRAITS, sharesOf } from "../core/replica-state.ts";
 import { askOf, type EngineOffer } from "../scheduler/ask.ts";
 import { explain, type NodeAnswer } from "../scheduler/explain.ts";
+import { bookedBy } from "../scheduler/measured.ts";
 import { nodeViews } from "../scheduler/node-view.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
 import { remedyInWords } from "../scheduler/remedy.ts";
 import type { Snapshot } from "../store/store.ts";
 import { type ExplainResponse, ExplainResponseSchema } from "../wire/gen/llmgw/v1/admin_pb.js";
+import { measurementToWire, nodeMemoryToWire } from "../wire/measured-memory.ts";
 import { estimateToWire } from "../wire/model-facts.ts";
 import type { Estimated } from "../wire/replica.ts";
 import { replicaReason } from "../wire/replica-reason.ts";
@@ -58,10 +60,17 @@ export function explainName(
     onCpu: estimateToWire(needs.onCpu),
     onGpus: needs.onGpus.map(estimateToWire),
     kvPerToken: needs.kvPerToken,
+    measured: measuredToWire(needs),
+    taken: takenToWire(replica),
     nodes: answers.map((answer) => nodeToWire(answer, homesOf(replica))),
     ...(range === undefined ? {} : { range, wanted: wantedOf(spec, demands) }),
   });
 }
+
+const measuredToWire = (needs: ModelNeeds) =>
+  (needs.measured ?? []).map((one) => measurementToWire(one, bookedBy(one, needs)));
+
+const takenToWire = (replica: Replica | undefined) => (replica?.measured ?? []).map(nodeMemoryToWire);
 
 function subjectOf(snapshot: Snapshot, name: string): Subject | undefined {
   const stored = snapshot.profiles.find(({ profile }) => profile.name === name);

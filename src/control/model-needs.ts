@@ -1,3 +1,5 @@
+import { launchKey, type Measurement } from "../core/measured-memory.ts";
+import type { ModelNeeds } from "../core/memory-estimate.ts";
 import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
 import { knownModel, needsAt } from "../engines/known-model.ts";
@@ -16,10 +18,26 @@ export function knownModels({ nodes, models }: Pick<Snapshot, "nodes" | "models"
   };
 }
 
-/** What profiles' replicas take, by what is known of their models. */
-export function needsOf(snapshot: Pick<Snapshot, "nodes" | "models">): (profile: Profile) => NeedsAt {
+/** What profiles' replicas take, by what is known of their models and by what was measured. */
+export function needsOf(snapshot: Pick<Snapshot, "nodes" | "models" | "measurements">): (profile: Profile) => NeedsAt {
   const known = knownModels(snapshot);
-  return (profile) => needsAt(profile, known(profile.model.source));
+  const bySource = Map.groupBy(snapshot.measurements, ({ source }) => source);
+  return (profile) => {
+    const needs = needsAt(profile, known(profile.model.source));
+    const ofModel = bySource.get(profile.model.source);
+    return ofModel === undefined ? needs : (context) => ({ ...needs(context), ...alike(profile, context, ofModel) });
+  };
+}
+
+/** What was measured when the model was started in the same way. */
+function alike(
+  profile: Profile,
+  context: number | undefined,
+  ofModel: readonly Measurement[],
+): Pick<ModelNeeds, "measured"> {
+  const key = launchKey({ ...profile, context });
+  const measured = ofModel.filter(({ launch }) => launch === key);
+  return measured.length === 0 ? {} : { measured };
 }
 
 /** The profiles whose models nobody here knows well: no node holds them, and their sources have not said all yet. */

@@ -50,6 +50,10 @@ export const measurementKey = ({
 }: Pick<Measurement, "source" | "engine" | "launch" | "gpuType" | "gpus">): string =>
   [source, engine, launch, gpuType, String(gpus)].join("\n");
 
+/** The oldest first, and of one moment in the order of their keys. */
+export const byAge = (a: Measurement, b: Measurement): number =>
+  a.at - b.at || (measurementKey(a) < measurementKey(b) ? -1 : 1);
+
 /** Names the way that a profile has its engine started, as far as it changes what the engine takes. */
 export const launchKey = ({
   model: { files },
@@ -58,5 +62,6 @@ export const launchKey = ({
   adapters,
   args,
   env,
-}: Pick<Profile, "model" | "context" | "parallel" | "adapters" | "args" | "env">): string =>
-  fingerprint({ files, context, parallel, adapters, args, env });
+}: Pick<Profile, "model" | "parallel" | "adapters" | "args" | "env"> & {
+  readonly context?: number | undefined;
+}): string => fingerprint({ files, context, parallel, adapters, args, env });

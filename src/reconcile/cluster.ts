@@ -6,6 +6,7 @@ import { firstNo, type Replica, type ReplicaState, sharesOf } from "../core/repl
 import { afterDraining, drainedState, type Routers } from "./drain.ts";
 import { followedState, type NodeReports, reportedState, type Sighting, sightingOf } from "./follow.ts";
 import { type Followed, followedGang } from "./gang.ts";
+import { measuredReplica } from "./measured.ts";
 import { type Outgoing, rolloutStep, type Swap } from "./rollout.ts";
 
 /** Everything that the decision about replicas depends on. */
@@ -125,7 +126,8 @@ function afterReports(replica: Replica, view: ClusterView): Followed {
     replica.placement?.gang === undefined
       ? { replica: followedAlone(replica, view), events: [] }
       : followedGang(replica, view.nodes, view.now);
-  return { replica: withState(followed, afterDraining(followed, view.routers, view.now), view.now), events };
+  const measured = measuredReplica(followed, view.nodes);
+  return { replica: withState(measured, afterDraining(measured, view.routers, view.now), view.now), events };
 }
 
 function followedAlone(replica: Replica, view: ClusterView): Replica {

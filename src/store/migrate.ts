@@ -8,6 +8,7 @@ import { tokens } from "./migrations/0005-tokens.ts";
 import { usage } from "./migrations/0006-usage.ts";
 import { aliases } from "./migrations/0007-aliases.ts";
 import { upstreams } from "./migrations/0008-upstreams.ts";
+import { measurements } from "./migrations/0009-measurements.ts";
 
 /** In order, never altered once released: the number of a migration is its place here. Forward only. */
 const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [
@@ -19,6 +20,7 @@ const MIGRATIONS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [
   usage,
   aliases,
   upstreams,
+  measurements,
 ];
 
 /** What a store of this program has as its user_version. */

@@ -3,6 +3,7 @@ import type { StoredAlias } from "../core/alias.ts";
 import type { AccessToken } from "../core/access-token.ts";
 import type { ClusterEvent, EventLevel, SubjectKind } from "../core/event.ts";
 import { millis, profileName } from "../core/ids.ts";
+import { type Measurement, measurementKey } from "../core/measured-memory.ts";
 import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
@@ -90,6 +91,14 @@ export const modelRow = (model: LookedModel): Tables["models"] => ({
 });
 
 export const modelFromRow = ({ body }: Pick<Tables["models"], "body">): LookedModel => JSON.parse(body) as LookedModel;
+
+export const measurementRow = (measurement: Measurement): Tables["measurements"] => ({
+  key: measurementKey(measurement),
+  body: JSON.stringify(measurement),
+});
+
+export const measurementFromRow = ({ body }: Pick<Tables["measurements"], "body">): Measurement =>
+  JSON.parse(body) as Measurement;
 
 export const keyRow = (key: StoredKey): Tables["client_keys"] => ({
   id: key.id,

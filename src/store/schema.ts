@@ -20,6 +20,7 @@ export interface Tables {
   readonly nodes: { readonly id: string; readonly body: string };
   readonly replicas: { readonly id: string; readonly profile: string; readonly body: string };
   readonly models: { readonly source: string; readonly body: string };
+  readonly measurements: { readonly key: string; readonly body: string };
   readonly client_keys: { readonly id: string; readonly sha256: string; readonly body: string };
   readonly tokens: { readonly id: string; readonly sha256: string; readonly body: string };
   readonly usage_days: {

@@ -3,6 +3,7 @@ import type { ClusterEvent, NewEvent } from "../core/event.ts";
 import type { Millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { migrate } from "./migrate.ts";
+import { byAge } from "../core/measured-memory.ts";
 import { openNodeSqlite } from "./node-sqlite.ts";
 import {
   aliasFromRow,
@@ -10,6 +11,8 @@ import {
   eventFromRow,
   keyFromRow,
   keyRow,
+  measurementFromRow,
+  measurementRow,
   modelFromRow,
   modelRow,
   nodeFromRow,
@@ -83,6 +86,7 @@ class SqliteStore implements Store {
       const nodes = await db.selectFrom("nodes").select("body").orderBy("id").execute();
       const replicas = await db.selectFrom("replicas").select("body").orderBy("id").execute();
       const models = await db.selectFrom("models").select("body").orderBy("source").execute();
+      const measurements = await db.selectFrom("measurements").select("body").execute();
       const keys = await db.selectFrom("client_keys").select("body").orderBy("id").execute();
       const tokens = await db.selectFrom("tokens").select("body").orderBy("id").execute();
       return {
@@ -95,6 +99,7 @@ class SqliteStore implements Store {
         nodes: nodes.map(nodeFromRow),
         replicas: replicas.map(replicaFromRow),
         models: models.map(modelFromRow),
+        measurements: measurements.map(measurementFromRow).toSorted(byAge),
         keys: keys.map(keyFromRow),
         tokens: tokens.map(tokenFromRow),
       };
@@ -170,6 +175,10 @@ async function writeNames(db: Transaction<Tables>, changes: Changes): Promise<vo
 async function writeKnowledge(db: Transaction<Tables>, changes: Changes): Promise<void> {
   for (const row of changes.putModels.map(modelRow)) await db.replaceInto("models").values(row).execute();
   for (const source of changes.dropModels) await db.deleteFrom("models").where("source", "=", source).execute();
+  for (const row of changes.putMeasurements.map(measurementRow)) {
+    await db.replaceInto("measurements").values(row).execute();
+  }
+  for (const key of changes.dropMeasurements) await db.deleteFrom("measurements").where("key", "=", key).execute();
   for (const row of changes.putKeys.map(keyRow)) await db.replaceInto("client_keys").values(row).execute();
   for (const row of changes.putTokens.map(tokenRow)) await db.replaceInto("tokens").values(row).execute();
   for (const id of changes.dropTokens) await db.deleteFrom("tokens").where("id", "=", id).execute();

@@ -3,6 +3,7 @@ import type { StoredAlias } from "../core/alias.ts";
 import type { KeyGrant } from "../core/client-key.ts";
 import type { ClusterEvent, NewEvent } from "../core/event.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
+import type { Measurement } from "../core/measured-memory.ts";
 import type { LookedModel } from "../core/model-facts.ts";
 import type { Inventory, NodeDrain, NodeLiveness } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
@@ -68,6 +69,8 @@ export interface Snapshot {
   readonly replicas: readonly Replica[];
   /** What sources have said of models of the profiles. */
   readonly models: readonly LookedModel[];
+  /** What engines were found to take, the oldest first. */
+  readonly measurements: readonly Measurement[];
   readonly keys: readonly StoredKey[];
   readonly tokens: readonly AccessToken[];
 }
@@ -91,6 +94,9 @@ export interface Changes {
   readonly putModels: readonly LookedModel[];
   /** By source. */
   readonly dropModels: readonly string[];
+  readonly putMeasurements: readonly Measurement[];
+  /** By key. */
+  readonly dropMeasurements: readonly string[];
   readonly putKeys: readonly StoredKey[];
   readonly putTokens: readonly AccessToken[];
   /** By id. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { StoredAlias } from "../../src/core/alias.ts";
 import { bytes, millis, nodeId, profileName, replicaId } from "../../src/core/ids.ts";
+import { type Measurement, measurementKey } from "../../src/core/measured-memory.ts";
 import type { LookedModel } from "../../src/core/model-facts.ts";
 import type { Profile } from "../../src/core/profile.ts";
 import type { Replica } from "../../src/core/replica-state.ts";
@@ -81,6 +82,10 @@ const node: StoredNode = {
 };
 
 const model: LookedModel = { source: "hf:a/b", facts: facts(), weights: bytes(7), problem: "" };
+const measurement: Measurement = {
+  ...{ source: "hf:a/b", engine: "llama.cpp b1", launch: "l", gpuType: "T4", gpus: 1 },
+  ...{ host: bytes(1), perGpu: bytes(2), beyond: bytes(0), at: now },
+};
 const key: StoredKey = {
   id: "key-1",
   name: "app",
@@ -161,6 +166,7 @@ export function storeSuite(
           putNodes: [node],
           putReplicas: [replica],
           putModels: [model],
+          putMeasurements: [measurement],
           putKeys: [key],
           putTokens: [token],
         },
@@ -177,6 +183,7 @@ export function storeSuite(
         nodes: [node],
         replicas: [replica],
         models: [model],
+        measurements: [measurement],
         keys: [key],
         tokens: [token],
       });
@@ -191,6 +198,19 @@ export function storeSuite(
       await store.commit(2, { ...noChanges, dropNodes: [node.id], putTokens: [token] }, now);
       await store.commit(3, { ...noChanges, dropProfiles: [spec.name], dropTokens: [token.id] }, now);
       expect(await store.load()).toMatchObject({ revision: 4, nodes: [], profiles: [], tokens: [] });
+      await store.close();
+    });
+
+    test("what was measured is put in place of the older figure, kept in order of age, and forgotten by its key", async () => {
+      const store = await opened();
+      const newer = { ...measurement, engine: "llama.cpp b2", at: millis(now + 1) };
+      await store.commit(0, { ...noChanges, putMeasurements: [newer, measurement] }, now);
+      expect((await store.load()).measurements).toEqual([measurement, newer]);
+      const again = { ...measurement, host: bytes(9), at: millis(now + 2) };
+      await store.commit(1, { ...noChanges, putMeasurements: [again] }, now);
+      expect((await store.load()).measurements).toEqual([newer, again]);
+      await store.commit(2, { ...noChanges, dropMeasurements: [measurementKey(newer)] }, now);
+      expect((await store.load()).measurements).toEqual([again]);
       await store.close();
     });
 

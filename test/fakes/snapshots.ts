@@ -17,6 +17,7 @@ export const snapshot = (more: Partial<Snapshot> = {}): Snapshot => ({
   nodes: [],
   replicas: [],
   models: [],
+  measurements: [],
   keys: [],
   tokens: [],
   ...more,

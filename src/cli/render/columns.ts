@@ -5,6 +5,7 @@ import type { Model, Node, Profile, Replica } from "../../wire/gen/llmgw/v1/admi
 import type { Event } from "../../wire/gen/llmgw/v1/common_pb.js";
 import type { Colours } from "../io.ts";
 import type { Column } from "./table.ts";
+import { takenWords } from "./taken-words.ts";
 
 /** What every row may depend on beside itself. */
 export interface Looking {
@@ -117,6 +118,7 @@ export const replicaColumns = ({ now, colours }: Looking): readonly Column<Repli
   { header: "CHECK", cell: (replica) => replica.gang?.check ?? "", wide: true },
   { header: "SPEC", cell: (replica) => replica.specHash, wide: true },
   { header: "ESTIMATE", cell: estimateWords, right: true, wide: true },
+  { header: "MEASURED", cell: ({ measured }) => takenWords(measured), right: true, wide: true },
   { header: "ESTIMATED", cell: (replica) => replica.estimateOrigin, wide: true },
   { header: "REASON", cell: (replica) => replica.reason },
 ];

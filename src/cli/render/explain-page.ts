@@ -1,7 +1,9 @@
 import { formatBytes } from "../../core/format.ts";
 import type { ExplainResponse, NodeExplanation } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import type { MemoryEstimate } from "../../wire/gen/llmgw/v1/common_pb.js";
-import { type Looking, stateColour } from "./columns.ts";
+import type { Measurement } from "../../wire/gen/llmgw/v1/memory_pb.js";
+import { ageOf, type Looking, stateColour } from "./columns.ts";
+import { takenWords } from "./taken-words.ts";
 import { type Column, table } from "./table.ts";
 import { displayWidth, folded, oneLine, withoutColours } from "./text.ts";
 
@@ -24,6 +26,7 @@ export function explainPage(answer: ExplainResponse, looking: Looking): string {
     `  Model     ${oneLine(answer.source)}`,
     `  Estimate  ${oneLine(answer.origin)}`,
     ...perToken,
+    ...(answer.taken.length === 0 ? [] : [`  Measured  ${takenWords(answer.taken)}`]),
   ];
   const sizes = [...(answer.onCpu === undefined ? [] : [answer.onCpu]), ...answer.onGpus];
   const look = { width, colours };
@@ -32,6 +35,7 @@ export function explainPage(answer: ExplainResponse, looking: Looking): string {
     "\n",
     table(ESTIMATE_COLUMNS, sizes, look),
     "\n",
+    ...(answer.measured.length === 0 ? [] : [table(measuredColumns(looking), answer.measured, look), "\n"]),
     answer.nodes.length === 0 ? "No node has joined yet.\n" : nodesPart(rowsOf(answer), looking),
   ].join("");
 }
@@ -52,6 +56,26 @@ const ESTIMATE_COLUMNS: readonly Column<MemoryEstimate>[] = [
   { header: "EACH GPU", cell: ({ gpus, perGpu }) => (gpus === 0 ? "" : formatBytes(perGpu)), right: true },
   size("HOST", ({ host }) => host),
 ];
+
+/** What was booked for earlier ones by their estimates, and is booked for the next by what they took. */
+const measuredColumns = ({ now }: Looking): readonly Column<Measurement>[] => [
+  { header: "MEASURED ON", cell: measuredOnWords },
+  { header: "WITH", cell: ({ engine }) => engine },
+  { header: "EACH GPU", cell: ({ perGpu }) => sizeOr(perGpu, ""), right: true },
+  { header: "HOST", cell: ({ host }) => formatBytes(host), right: true },
+  {
+    header: "BOOKED NEXT",
+    cell: ({ gpus, perGpuBooked }) => (gpus === 0 ? "" : sizeOr(perGpuBooked, "the estimate")),
+    right: true,
+  },
+  { header: "HOST NEXT", cell: ({ hostBooked }) => formatBytes(hostBooked), right: true },
+  { header: "AGO", cell: ({ at }) => ageOf(at, now), right: true },
+];
+
+const measuredOnWords = ({ gpus, gpuType }: Measurement): string =>
+  gpus === 0 ? "CPU" : `${String(gpus)} × ${gpuType}`;
+
+const sizeOr = (size: number, otherwise: string): string => (size === 0 ? otherwise : formatBytes(size));
 
 /** A table where it fits. Reasons are what was asked for, so that they are folded and not cut where it does not. */
 function nodesPart(rows: readonly Row[], looking: Looking): string {

@@ -120,7 +120,7 @@ export declare type Measurement = Message<"llmgw.v1.Measurement"> & {
   perGpu: number;
 
   /**
-   * What is booked for the next one instead of the estimate.
+   * What is booked for the next one instead of the estimate; 0: the estimate.
    *
    * @generated from field: double host_booked = 6;
    */
