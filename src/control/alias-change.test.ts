@@ -58,7 +58,7 @@ describe("what aliases and profiles say of each other", () => {
     [
       "a profile that is not there",
       { profiles: [], aliases: [alias("fast", ["smal", "big"], ["smal"])] },
-      ['fast: there is no profile or upstream "smal" for the alias to lead to. Did you mean "small"?'],
+      ['fast: there is no profile "smal" for the alias to lead to, and no upstream. Did you mean "small"?'],
     ],
     [
       "an alias of an alias",

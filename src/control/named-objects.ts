@@ -54,15 +54,10 @@ export function modelOfEntry(entry: string, { profiles, upstreams, aliases }: Na
   if (aliases.some((alias) => alias.name === entry)) {
     return err(`${entry} is an alias itself, and an alias leads to profiles and upstreams only`);
   }
-  const [what, known] =
-    rest.length === 0
-      ? (["profile or upstream", [...profiles, ...upstreams]] as const)
-      : (["upstream", upstreams] as const);
-  const hint = didYouMean(
-    name,
-    known.map((one) => one.name),
-  );
-  return err(`there is no ${what} "${name}" for the alias to lead to.${hint}`);
+  const isProfile = rest.length === 0;
+  const known = (isProfile ? [...profiles, ...upstreams] : upstreams).map((one) => one.name);
+  const [what, more] = isProfile ? ["profile", ", and no upstream"] : ["upstream", ""];
+  return err(`there is no ${what} "${name}" for the alias to lead to${more}.${didYouMean(name, known)}`);
 }
 
 function modelOfUpstream({ name, models }: Upstream, asked: string): Result<string, string> {

@@ -148,6 +148,13 @@ export const ERRORS = {
     exit: 1,
     doc: "The model is known, but no replica of it is ready.",
   },
+  LOOP_DETECTED: {
+    http: 508,
+    type: "invalid_request_error",
+    code: "loop_detected",
+    exit: 1,
+    doc: "The request came back to a router that had sent it to an upstream.",
+  },
   OVERLOADED: {
     http: 503,
     type: "service_unavailable_error",

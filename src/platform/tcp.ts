@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { connectPinned, KEEP_ALIVE_AFTER } from "./pinned-tls.ts";
+import { connectTrusted } from "./trusted-tls.ts";
 
 /** What a connection tells its owner. Nothing comes after `onClose`. */
 export interface TcpListener {
@@ -29,6 +30,8 @@ export interface TcpAddress {
   readonly port: number;
   /** SHA-256 of the certificate that answers there, in lower-case hex. Left out: it speaks no TLS. */
   readonly tlsSha256?: string;
+  /** It speaks TLS and proves its name: PEM of the authorities that it may be of, "" for those that the runtime trusts. */
+  readonly tlsCa?: string;
 }
 
 /** A TCP connection for a protocol that handles bytes itself: no streams, no events, no buffers of its own. */
@@ -49,19 +52,20 @@ export class TcpConnection {
     const opened = (): void => {
       listener.onConnect();
     };
-    const { host, port, tlsSha256 } = to;
-    if (tlsSha256 === undefined) {
+    const proven = (): void => {
+      this.#release();
+      opened();
+    };
+    const { host, port, tlsSha256, tlsCa } = to;
+    if (tlsSha256 !== undefined || tlsCa !== undefined) this.#held = [];
+    if (tlsSha256 !== undefined) this.#socket = connectPinned({ host, port, tlsSha256 }, { onread }, proven);
+    else if (tlsCa !== undefined) this.#socket = connectTrusted({ host, port, ca: tlsCa }, { onread }, proven);
+    else {
       this.#socket = connect({
         ...{ host, port, onread },
         ...{ noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER },
       });
       this.#socket.on("connect", opened);
-    } else {
-      this.#held = [];
-      this.#socket = connectPinned({ host, port, tlsSha256 }, { onread }, () => {
-        this.#release();
-        opened();
-      });
     }
     this.#socket.on("end", () => {
       listener.onEnd();

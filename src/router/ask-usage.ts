@@ -14,7 +14,8 @@ export const withUsage = (body: Body, spans: BodySpans): Body => spliced(body, [
 
 /** The body for another model's name, with usage asked for as well where that is wanted. */
 export function withModel(body: Body, spans: BodySpans, { model, usage }: ModelChange): Body {
-  const named = spans.model === undefined ? [] : [{ ...spans.model, text: JSON.stringify(model) }];
+  const text = spans.isForm === true ? model : JSON.stringify(model);
+  const named = spans.model === undefined ? [] : [{ ...spans.model, text }];
   return spliced(body, usage ? [...named, usageSplice(spans)] : named);
 }
 

@@ -15,6 +15,9 @@ import { isEventStream } from "./relay-headers.ts";
 import type { ContinuedStream } from "./rescue/continued-stream.ts";
 import type { KeptAnswer } from "./rescue/kept-answer.ts";
 import type { EngineAsk } from "./translate/ask.ts";
+import { targetAt } from "./upstreams/endpoint.ts";
+import { forwardedElsewhere } from "./upstreams/headers.ts";
+import { viaLine } from "./upstreams/via.ts";
 
 /** Whose request it is. It hears exactly one of onWhole, onFurther and onFailed, unless it drops the attempt. */
 export interface AttemptOwner {
@@ -95,22 +98,28 @@ export class Attempt implements AnswerListener {
   }
 
   start(): void {
-    const { request, trace, context } = this.#of;
+    const { trace, context } = this.#of;
     const { replica, ask, load, fresh } = this.sending;
-    const traceparent = trace.span?.sent(trace, replica.route);
-    const head = requestHead({
-      replica: replica.route,
-      target: ask.target,
-      requestId: request.requestId,
-      traceparent,
-      bodyBytes: ask.body.bytes,
-      forwarded: forwardedHeaders(request.req.rawHeaders, traceparent !== undefined),
-    });
+    const head = this.#head(trace.span?.sent(trace, replica.route));
     trace.replica = replica.id;
     context.fleet.begin(replica, this.#now(), load);
     const connection = replica.pool.send({ head, body: ask.body.chunks }, this, fresh);
     if (this.#state.kind === "waiting") this.#state.connection = connection;
     trace.handedOverAt = this.#now();
+  }
+
+  #head(traceparent: string | undefined): string {
+    const { context, request } = this.#of;
+    const { replica, ask } = this.sending;
+    const { rawHeaders, headers } = request.req;
+    const { upstream } = replica.route;
+    const rest = { replica: replica.route, requestId: request.requestId, traceparent, bodyBytes: ask.body.bytes };
+    if (upstream === undefined) {
+      const forwarded = forwardedHeaders(rawHeaders, traceparent !== undefined);
+      return requestHead({ ...rest, target: ask.target, forwarded });
+    }
+    const forwarded = viaLine(headers, context.fleet.cluster) + forwardedElsewhere(rawHeaders);
+    return requestHead({ ...rest, target: targetAt(upstream, ask.target), forwarded });
   }
 
   onConnected(): void {

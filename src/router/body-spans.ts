@@ -31,6 +31,8 @@ export interface BodySpans {
   readonly streamOptions: StreamOptionsSpan | undefined;
   /** The value of `model`. */
   readonly model: Span | undefined;
+  /** It is a field of a form, and no JSON. */
+  readonly isForm?: boolean;
   /** The closing brace of the whole. */
   readonly close: number;
 }

@@ -26,6 +26,7 @@ import { type HalfWay, notGoneOn, successorOf } from "./rescue/successor.ts";
 import type { Timed } from "./sweep.ts";
 import type { EngineAsk } from "./translate/ask.ts";
 import { receive, type Upload, type UploadListener } from "./upload.ts";
+import { circleRefusal } from "./upstreams/via.ts";
 import type { Waiter } from "./waiting-room.ts";
 
 interface Sending {
@@ -70,8 +71,10 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   start(): void {
     this.#context.sweep.add(this);
+    const circle = circleRefusal(this.#request.req.headers, this.#context.fleet.cluster);
     const over = this.#request.visit.peek();
-    if (over !== undefined) this.#refuse(over.refusal, over.headers);
+    if (circle !== undefined) this.#refuse(circle, ["x-should-retry", "false"]);
+    else if (over !== undefined) this.#refuse(over.refusal, over.headers);
     else {
       const { req, endpoint } = this.#request;
       receive(req, { type: endpoint.body, limit: this.#context.limits.bodyBytes }, this);
@@ -128,7 +131,8 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     this.#model = model;
     this.#trace.profile = model.route.profile;
     model.inFlight += 1;
-    this.#question = questionOf(this.#context, this.#request, { upload, names, model: model.name });
+    const name = model.route.engineModel ?? model.name;
+    this.#question = questionOf(this.#context, this.#request, { upload, names, model: model.name, name });
     this.#dispatch(model, this.#question);
   }
 

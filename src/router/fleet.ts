@@ -8,6 +8,7 @@ import type { Candidate } from "../routing/policy.ts";
 import { PrefixIndex } from "../routing/prefix-index.ts";
 import { EnginePool } from "./engine/pool.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "./limits.ts";
+import { addressOf } from "./upstreams/endpoint.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 import { partOf } from "./workers/part.ts";
 
@@ -35,8 +36,10 @@ export class Replica implements Candidate {
     this.id = route.id;
     this.idHash = hashText(route.id);
     this.route = route;
-    this.most = route.slots === 0 ? Infinity : partOf(route.slots + headroom, part, this.idHash);
-    this.pool = new EnginePool(route, () => clock.monotonic());
+    // An endpoint elsewhere has no queue that should never be empty: what is set for it is the most.
+    const beyond = route.upstream === undefined ? headroom : 0;
+    this.most = route.slots === 0 ? Infinity : partOf(route.slots + beyond, part, this.idHash);
+    this.pool = new EnginePool(addressOf(route), () => clock.monotonic());
   }
 
   saw(event: HealthEvent, now: Millis): void {
@@ -83,6 +86,8 @@ export class Fleet {
   #models = new Map<string, Model>();
   #replicas = new Map<string, Replica>();
   #picks = 0;
+  /** What a request carries that a router of this cluster sent elsewhere; "": not known yet. */
+  cluster = "";
   /** Undefined before the first table. */
   revision: number | undefined;
   /** Counts up with each request that begins or ends at a replica, or waits for one. */
@@ -133,6 +138,7 @@ export class Fleet {
     this.#models = models;
     this.#replicas = kept;
     this.revision = table.revision;
+    this.cluster = table.cluster ?? "";
     this.#useRooms(rooms);
     this.changes += 1;
   }
@@ -203,8 +209,10 @@ export class Fleet {
 }
 
 /** A replica that moved to another port or got another key or certificate is another one, though its id stays. */
-const keyOf = ({ id, host, port, apiKey, tlsSha256 = "" }: ReplicaRoute): string =>
-  [id, host, String(port), apiKey, tlsSha256].join(" ");
+function keyOf({ id, host, port, apiKey, tlsSha256 = "", slots, upstream }: ReplicaRoute): string {
+  const key = [id, host, String(port), apiKey, tlsSha256].join(" ");
+  return upstream === undefined ? key : `${key} ${JSON.stringify([slots, upstream])}`;
+}
 
 /** What comes back under the same key after it was away is trusted anew. */
 function retire(replica: Replica): void {

@@ -1,4 +1,5 @@
 import type { ReplicaRoute } from "../core/route.ts";
+import { hostOf } from "./upstreams/endpoint.ts";
 
 /**
  * What a client's request keeps to itself. Everything else goes on: clients and engines agree on headers that no list of
@@ -35,6 +36,8 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   "referer",
   "access-control-request-method",
   "access-control-request-headers",
+  // For routers, which read it before an engine is asked.
+  "x-llmgw-via",
 ]);
 
 /** The client's header lines that an engine gets, as they came; without its traceparent where the router writes its own. */
@@ -74,11 +77,10 @@ export interface EngineRequestLine {
 /** The whole head of a request to an engine, as one string. */
 export function requestHead(line: EngineRequestLine): string {
   const { replica, target, requestId, bodyBytes, forwarded, traceparent } = line;
-  const host = replica.host.includes(":") ? `[${replica.host}]` : replica.host;
   const key = replica.apiKey === "" ? "" : `Authorization: Bearer ${replica.apiKey}\r\n`;
   const traced = traceparent === undefined ? "" : `traceparent: ${traceparent}\r\n`;
   return (
-    `POST ${target} HTTP/1.1\r\nHost: ${host}:${String(replica.port)}\r\n${key}Content-Length: ${String(bodyBytes)}\r\n` +
+    `POST ${target} HTTP/1.1\r\nHost: ${hostOf(replica)}\r\n${key}Content-Length: ${String(bodyBytes)}\r\n` +
     `X-Request-Id: ${requestId}\r\n${traced}${forwarded}\r\n`
   );
 }

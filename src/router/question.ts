@@ -33,20 +33,23 @@ interface Asked {
   readonly target: string;
 }
 
-/** `model`: who answers, which is another than was asked for where an alias was. */
-export function questionOf(
-  context: ExchangeContext,
-  asked: Asked,
-  { upload, names, model }: { readonly upload: Upload; readonly names: PromptNames; readonly model: string },
-): Question {
+interface Named {
+  readonly upload: Upload;
+  readonly names: PromptNames;
+  readonly model: string;
+  readonly name: string;
+}
+
+/** `model`: who answers, which is another than was asked for where an alias was; `name`: what its replicas call it. */
+export function questionOf(context: ExchangeContext, asked: Asked, { upload, names, model, name }: Named): Question {
   const { endpoint, path, target } = asked;
   const { fields, spans } = upload;
-  const isNamed = fields.model.kind === "name" && fields.model.name === model;
+  const isNamed = fields.model.kind === "name" && fields.model.name === name;
   const hidesUsage = context.asksUsage && endpoint.usageByOption && fields.stream && !fields.includeUsage;
   const readsPrompt = context.policy.readsPrompt && endpoint.work === "generate";
   const prompt = readsPrompt ? names.forModel(model) : NO_PROMPT;
-  const original = isNamed ? upload : withModel(upload, spans, { model, usage: false });
-  const body = hidesUsage ? askingUsage(upload, model, isNamed) : original;
+  const original = isNamed ? upload : withModel(upload, spans, { model: name, usage: false });
+  const body = hidesUsage ? askingUsage(upload, name, isNamed) : original;
   return {
     asks: new Asks({ api: endpoint.api, path, target, asker: asked, model, original, body }),
     hidesUsage,

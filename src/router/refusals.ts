@@ -2,6 +2,7 @@ import type { ErrorCode } from "../core/errors.ts";
 import { formatDuration } from "../core/format.ts";
 import type { Millis } from "../core/ids.ts";
 import type { ModelRoute } from "../core/route.ts";
+import { isUpstreamId } from "../core/upstream.ts";
 import { LONGEST_RETRY_AFTER_SECONDS, toRetryAfter } from "../routing/retry-after.ts";
 import type { EngineFailure } from "./engine/connection.ts";
 import type { Refusal } from "./error-body.ts";
@@ -53,13 +54,15 @@ export function notReady({ name, waitingFor, waitSeconds }: ModelRoute, waited?:
 }
 
 export function allAside({ name, replicas }: ModelRoute, wait: Millis): Later {
-  const who = replicas.length === 1 ? "Its only replica" : `Each of its ${String(replicas.length)} replicas`;
+  const only = replicas[0]?.upstream === undefined ? "Its only replica" : "Its upstream";
+  const who = replicas.length === 1 ? only : `Each of its ${String(replicas.length)} replicas`;
   const message = `The model \`${name}\` cannot be reached: ${who.toLowerCase()} failed lately and is left alone for a moment.`;
   return { refusal: { code: "MODEL_NOT_READY", message, param: "model" }, headers: laterHeaders(wait, true) };
 }
 
 export function overloaded({ name, replicas }: ModelRoute, reason: string, wait: Millis | undefined): Later {
-  const who = replicas.length === 1 ? "its replica is" : `each of its ${String(replicas.length)} replicas is`;
+  const only = replicas[0]?.upstream === undefined ? "its replica is" : "its upstream is";
+  const who = replicas.length === 1 ? only : `each of its ${String(replicas.length)} replicas is`;
   const message = `The model \`${name}\` has more requests than it can take: ${who} busy and ${reason}.`;
   const headers = laterHeaders(wait ?? UNKNOWN_WAIT_SECONDS * 1000, true);
   return { refusal: { code: "OVERLOADED", message, param: "model" }, headers };
@@ -73,7 +76,11 @@ export function laterHeaders(waitMs: number, retry: boolean): readonly string[] 
 
 /** Why the client gets no answer from an engine, or no more of it. */
 export function engineFailed(replica: string, failure: EngineFailure, code: ErrorCode): Refusal {
-  return { code, message: `${SENTENCES[failure.kind]} (replica ${replica}: ${failure.detail}).` };
+  const sentence = SENTENCES[failure.kind];
+  if (!isUpstreamId(replica)) return { code, message: `${sentence} (replica ${replica}: ${failure.detail}).` };
+  const elsewhere =
+    failure.kind === "keyRefused" ? "The upstream does not accept the key that it is asked with" : sentence;
+  return { code, message: `${elsewhere.replace(/^The engine/, "The upstream")} (${replica}: ${failure.detail}).` };
 }
 
 const SENTENCES: Readonly<Record<EngineFailure["kind"], string>> = {

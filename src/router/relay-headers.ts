@@ -2,6 +2,7 @@ import type { Millis } from "../core/ids.ts";
 import type { ReplicaRoute } from "../core/route.ts";
 import { readRetryAfter } from "../routing/retry-after.ts";
 import { type ResponseHead, valuesOf } from "./engine/response-head.ts";
+import { isRelayedFromElsewhere } from "./upstreams/headers.ts";
 
 /** What an engine's answer keeps to itself. */
 const KEPT_BACK: ReadonlySet<string> = new Set([
@@ -61,9 +62,11 @@ export function answerHeaders(
 
 function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStream: boolean): string[] {
   const out: string[] = [];
+  const isElsewhere = replica.upstream !== undefined;
   for (let index = 0; index < head.headers.length; index += 2) {
     const name = head.headers[index] ?? "";
     const value = head.headers[index + 1] ?? "";
+    if (isElsewhere && !isRelayedFromElsewhere(name)) continue;
     if (isKeptBack(name) || (isStream && OF_STREAMS.has(name)) || betrays(value, replica)) continue;
     out.push(name, value);
   }

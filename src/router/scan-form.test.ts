@@ -13,13 +13,16 @@ const END = "--XX--\r\n";
 
 /** Feeds the bytes in pieces, as reads would bring them. */
 function scan(text: string, cuts: readonly number[] = []) {
-  const bytes = Buffer.from(text, "latin1");
   const scanner = new FormScanner("XX");
+  feed(scanner, Buffer.from(text, "latin1"), cuts);
+  return scanner.finish();
+}
+
+function feed(scanner: FormScanner, bytes: Buffer, cuts: readonly number[]): void {
   const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
   edges.slice(1).forEach((edge, index) => {
     scanner.push(bytes.subarray(edges[index], edge));
   });
-  return scanner.finish();
 }
 
 const named = (name: string): ModelField => ({ kind: "name", name });
@@ -65,6 +68,19 @@ test("the same whatever reads the bytes come in", () => {
   fc.assert(
     fc.property(fc.array(fc.nat()), (cuts) => {
       expect(scan(text, cuts)).toEqual({ ok: true, value: { model: named("w"), stream: true, includeUsage: false } });
+    }),
+  );
+});
+
+test("tells where the model stands, whatever reads the bytes come in", () => {
+  const text = `hello\r\n${FILE}${field("model", "org/w")}${field("stream", "true")}${END}`;
+  const bytes = Buffer.from(text, "latin1");
+  fc.assert(
+    fc.property(fc.array(fc.nat()), (cuts) => {
+      const scanner = new FormScanner("XX");
+      feed(scanner, bytes, cuts);
+      const { model, isForm } = scanner.spans();
+      expect([bytes.toString("latin1", model?.start, model?.end), isForm]).toEqual(["org/w", true]);
     }),
   );
 });

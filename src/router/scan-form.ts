@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../core/result.ts";
-import { type BodySpans, NO_SPANS } from "./body-spans.ts";
+import { type BodySpans, NO_SPANS, type Span } from "./body-spans.ts";
 import type { ModelField, RoutingFields } from "./scan-body.ts";
 
 /** Of a part's head or of a field that is looked at. Longer ones are none of ours. */
@@ -22,6 +22,10 @@ export class FormScanner {
   #problem: string | undefined;
   /** What cannot be decided before more comes. The body's first boundary needs no line end before it. */
   #rest = Buffer.from("\r\n");
+  /** Where in the body what is looked at next begins: those two bytes are before it. */
+  #at = -2;
+  #valueStart = 0;
+  #modelSpan: Span | undefined;
   #field = "";
   #value: Buffer[] = [];
   #valueBytes = 0;
@@ -34,8 +38,13 @@ export class FormScanner {
 
   push(chunk: Buffer): void {
     let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    for (let next = this.#step(bytes); next !== undefined; next = this.#step(bytes)) bytes = bytes.subarray(next);
-    this.#rest = Buffer.from(bytes.subarray(this.#read(bytes)));
+    for (let next = this.#step(bytes); next !== undefined; next = this.#step(bytes)) {
+      bytes = bytes.subarray(next);
+      this.#at += next;
+    }
+    const read = this.#read(bytes);
+    this.#at += read;
+    this.#rest = Buffer.from(bytes.subarray(read));
   }
 
   /** The fields, or what is wrong with the form, for people. */
@@ -46,7 +55,7 @@ export class FormScanner {
   }
 
   spans(): BodySpans {
-    return NO_SPANS;
+    return { ...NO_SPANS, model: this.#modelSpan, isForm: true };
   }
 
   /** How many bytes what comes next takes; undefined: more must come first. */
@@ -59,6 +68,7 @@ export class FormScanner {
     if (at === -1 || bytes.length < after + 2) return undefined;
     if (this.#phase === "value") {
       this.#keep(bytes.subarray(0, at));
+      if (this.#field === "model") this.#modelSpan = { start: this.#valueStart, end: this.#at + at };
       this.#endField();
     }
     if (this.#problem === undefined)
@@ -79,6 +89,7 @@ export class FormScanner {
     this.#value = [];
     this.#valueBytes = 0;
     this.#phase = "value";
+    this.#valueStart = this.#at + end + HEAD_END.length;
     return end + HEAD_END.length;
   }
 

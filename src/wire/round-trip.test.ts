@@ -180,6 +180,7 @@ const route: fc.Arbitrary<ReplicaRoute> = fc
       fc
         .uniqueArray(fc.constantFrom("chat" as const, "messages" as const), { minLength: 1 })
         .map((apis) => ({ ...replica, apis })),
+      fc.record({ base: text, tls: fc.boolean(), ca: text }).map((upstream) => ({ ...replica, upstream })),
     ),
   );
 

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 
 export interface ReceivedRequest {
   /** Everything before the empty line, as it came. */
@@ -102,11 +103,11 @@ export class RawUpstream {
   script: Script;
   readonly #server: Server;
 
-  private constructor(server: Server, port: number, script: Script) {
+  private constructor(server: Server, port: number, { script, event }: { script: Script; event: string }) {
     this.#server = server;
     this.port = port;
     this.script = script;
-    server.on("connection", (socket) => {
+    server.on(event, (socket: Socket) => {
       const connection = new UpstreamConnection(socket);
       this.connections.push(connection);
       void this.script(connection, this);
@@ -116,22 +117,19 @@ export class RawUpstream {
   /** On a free port unless one is named. */
   static async start(script: Script, port = 0): Promise<RawUpstream> {
     const server = createServer({ noDelay: true });
-    server.listen(port, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address();
-    if (address === null || typeof address !== "object") throw new Error("no address");
-    return new RawUpstream(server, address.port, script);
+    return new RawUpstream(server, await portOf(server, port), { script, event: "connection" });
+  }
+
+  /** Over TLS. PEM texts. */
+  static async secure(script: Script, tls: { readonly cert: string; readonly key: string }): Promise<RawUpstream> {
+    const server = createTlsServer(tls);
+    server.on("tlsClientError", () => undefined);
+    return new RawUpstream(server, await portOf(server, 0), { script, event: "secureConnection" });
   }
 
   /** Answers every request of every connection with the same bytes. */
   static answering(bytes: Answering, port = 0): Promise<RawUpstream> {
-    const script: Script = async (connection, upstream) => {
-      for (let request = await connection.request(); request !== undefined; request = await connection.request()) {
-        upstream.requests.push(request);
-        await connection.write(typeof bytes === "function" ? bytes(request) : bytes);
-      }
-    };
-    return RawUpstream.start(script, port);
+    return RawUpstream.start(saying(bytes), port);
   }
 
   /** The script runs once for each request, with that request. */
@@ -180,6 +178,24 @@ export class RawUpstream {
     await once(this.#server, "close");
   }
 }
+
+async function portOf(server: Server, port: number): Promise<number> {
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address !== "object") throw new Error("no address");
+  return address.port;
+}
+
+/** Answers every request with the same bytes. */
+export const saying =
+  (bytes: Answering): Script =>
+  async (connection, upstream) => {
+    for (let request = await connection.request(); request !== undefined; request = await connection.request()) {
+      upstream.requests.push(request);
+      await connection.write(typeof bytes === "function" ? bytes(request) : bytes);
+    }
+  };
 
 export const json = (body: string, extra = ""): string =>
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${String(Buffer.byteLength(body))}\r\n${extra}\r\n${body}`;

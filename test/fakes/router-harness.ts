@@ -108,6 +108,8 @@ export class RouterHarness {
   apis: readonly EngineApi[] | undefined;
   /** Beside the models of the next table. */
   aliases: Readonly<Record<string, AliasRoute>> = {};
+  /** Of whom the router is, by the next table; undefined: it does not say. */
+  cluster: string | undefined;
   #revision = 0;
 
   private constructor(source: RouteSource, router: RunningRouter, logs: LogLine[]) {
@@ -157,8 +159,6 @@ export class RouterHarness {
     models: Readonly<Record<string, readonly (RawUpstream | number)[]>>,
     change: Partial<ModelRoute> = {},
   ): Promise<void> {
-    this.#revision += 1;
-    const revision = this.#revision;
     const routes = Object.entries(models).map(([name, replicas]): ModelRoute => ({
       name,
       profile: profileName(name),
@@ -186,7 +186,15 @@ export class RouterHarness {
         replicas: [],
       },
     }));
-    this.source.push({ revision, models: [...routes, ...aliases] });
+    await this.push([...routes, ...aliases]);
+  }
+
+  /** Has the router serve exactly these, and waits until it does. */
+  async push(models: readonly ModelRoute[]): Promise<void> {
+    this.#revision += 1;
+    const revision = this.#revision;
+    const cluster = this.cluster === undefined ? {} : { cluster: this.cluster };
+    this.source.push({ revision, models, ...cluster });
     await until("the table in use", () => this.source.reports.some((report) => report.tableRevision === revision));
   }
 
