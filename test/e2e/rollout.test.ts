@@ -134,4 +134,32 @@ describe("changing what serves, under streams", () => {
     expect(await streamsCut()).toBe(0);
     expect(await idsOn(drained)).toEqual([]);
   });
+
+  test("what the engines really take is measured, and kept for the next of this build", async () => {
+    interface Measured {
+      readonly replicas: readonly { readonly measured?: readonly { readonly memory: { readonly host: number } }[] }[];
+    }
+    const hosts = async (): Promise<readonly number[]> => {
+      const { replicas } = await cluster.admin<Measured>("ListReplicas", { profile: "tiny" });
+      return replicas.flatMap(({ measured = [] }) => measured.map(({ memory }) => memory.host));
+    };
+    await until("both to be measured", async () => (await hosts()).length === 2, { timeoutMs: 60_000 });
+    const most = Math.max(...(await hosts()));
+    // A process with its libraries, and less than the machine has.
+    expect(most).toBeGreaterThan(10 * 2 ** 20);
+    expect(most).toBeLessThan(4 * 2 ** 30);
+    const { nodes } = await cluster.admin<{
+      nodes: readonly { readonly inventory: { readonly engines: readonly { name: string; version: string }[] } }[];
+    }>("ListNodes");
+    const [build] = nodes[0]?.inventory.engines ?? [];
+    const { stdout } = await finished(["ctl", "explain", "tiny", "-o", "json"], { env: cluster.ctlEnv });
+    const { measured } = JSON.parse(stdout) as {
+      measured: readonly { readonly engine: string; readonly host: number; readonly hostBooked: number }[];
+    };
+    expect(measured).toMatchObject([{ engine: `${build?.name ?? ""} ${build?.version ?? ""}` }]);
+    expect(measured[0]?.host).toBeGreaterThanOrEqual(most);
+    expect(measured[0]?.hostBooked).toBeGreaterThan(most);
+    const wide = await finished(["ctl", "replicas", "-o", "wide"], { env: cluster.ctlEnv });
+    expect(wide.stdout).toMatch(/ESTIMATE +MEASURED/);
+  });
 });
