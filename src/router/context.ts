@@ -1,6 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { RoutingPolicy } from "../routing/policy.ts";
 import type { Accounts } from "./account.ts";
+import type { HttpExchange } from "./client/http-exchange.ts";
 import type { EngineEndpoint } from "./endpoints.ts";
 import type { ErrorShape } from "./error-body.ts";
 import type { Exchange } from "./exchange.ts";
@@ -8,7 +9,6 @@ import type { Fleet } from "./fleet.ts";
 import type { RouterLimits } from "./limits.ts";
 import type { RouterMetrics } from "./metrics.ts";
 import type { Visit } from "./keys/visit.ts";
-import type { HttpExchange } from "./reply.ts";
 import type { RescueRoom } from "./rescue/room.ts";
 import type { Sweep } from "./sweep.ts";
 import type { RequestTracer } from "./tracing.ts";

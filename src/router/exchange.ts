@@ -76,8 +76,8 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     if (circle !== undefined) this.#refuse(circle, ["x-should-retry", "false"]);
     else if (over !== undefined) this.#refuse(over.refusal, over.headers);
     else {
-      const { req, endpoint } = this.#request;
-      receive(req, { type: endpoint.body, limit: this.#context.limits.bodyBytes }, this);
+      const { endpoint } = this.#request;
+      receive(this.#request, { type: endpoint.body, limit: this.#context.limits.bodyBytes }, this);
     }
   }
 

@@ -1,8 +1,8 @@
-import type { ServerResponse } from "node:http";
 import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
 import type { Ending } from "./account.ts";
 import { BodyWatch } from "./body-watch.ts";
+import type { ClientResponse } from "./client/http-exchange.ts";
 import type { Refusal } from "./error-body.ts";
 import { lateAnswer } from "./held-stream.ts";
 import { type StreamEnd, StreamWatch } from "./stream-watch.ts";
@@ -29,7 +29,7 @@ export interface RelayHead {
 
 /** An engine's answer on its way to the client: the engine's bytes, and on event streams a line of our own between events. */
 export class Relay {
-  readonly #res: ServerResponse;
+  readonly #res: ClientResponse;
   readonly #head: RelayHead;
   readonly #stream: StreamWatch | undefined;
   readonly #body: BodyWatch | undefined;
@@ -45,7 +45,7 @@ export class Relay {
   /** When bytes last went to the client. */
   sentAt: Millis;
 
-  constructor(res: ServerResponse, head: RelayHead, now: Millis) {
+  constructor(res: ClientResponse, head: RelayHead, now: Millis) {
     this.#res = res;
     this.#head = head;
     this.sentAt = now;

@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { ClientRequest, ClientResponse, HttpExchange } from "./client/http-exchange.ts";
 import { errorBody, type ErrorShape, type Refusal } from "./error-body.ts";
 
 /** An answer of the router's own. */
@@ -15,7 +15,7 @@ export interface Reply {
 /** Closing on a client that still sends can throw away the answer before it is read; so it may go on for a while. */
 const LINGER: Millis = millis(2_000);
 
-export function sendReply(clock: Clock, { req, res }: HttpExchange, reply: Reply): void {
+export function sendReply(clock: Clock, { req, body, res }: HttpExchange, reply: Reply): void {
   const isSending = !req.complete && hasBody(req);
   const headers = [
     "content-type",
@@ -32,27 +32,21 @@ export function sendReply(clock: Clock, { req, res }: HttpExchange, reply: Reply
   }
   res.write(reply.body);
   const cancel = clock.after(LINGER, () => res.end());
-  req.on("end", () => {
+  body.on("end", () => {
     cancel();
     res.end();
   });
-  req.on("error", cancel);
-  req.resume();
+  body.on("error", cancel);
+  body.resume();
 }
 
-/** The two halves that node:http hands to a handler. */
-export interface HttpExchange {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-}
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
+const hasBody = ({ headers }: ClientRequest): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
-const continued = new WeakSet<ServerResponse>();
+const continued = new WeakSet<ClientResponse>();
 
 /** Tells a client that waits for it to send its body (Expect: 100-continue). */
-export function sendContinue(res: ServerResponse): void {
+export function sendContinue(res: ClientResponse): void {
   continued.add(res);
   res.writeContinue();
 }

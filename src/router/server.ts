@@ -1,9 +1,6 @@
-import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { Server as TlsServer } from "node:tls";
-import { type ErrorCode, ERRORS } from "../core/errors.ts";
+import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
 import { assertNever } from "../core/result.ts";
 import type { UsageRecord } from "../core/usage.ts";
@@ -12,11 +9,13 @@ import type { Logger } from "../platform/logger.ts";
 import { ROUTING_POLICIES, type RoutingPolicyName } from "../routing/policies.ts";
 import { Accounts, type UsageSink } from "./account.ts";
 import { ClientSockets } from "./client-sockets.ts";
+import type { HttpExchange } from "./client/http-exchange.ts";
+import { ClientPort, type PortAddress } from "./client/port.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
 import { type AllowedOrigins, preflightHeaders } from "./cors.ts";
 import { echoedHeaders } from "./echoed-headers.ts";
 import { type Endpoint, findEndpoint, type KeyedEndpoint, methodsOf, shapeOf } from "./endpoints.ts";
-import { errorBody, type ErrorShape, type Refusal } from "./error-body.ts";
+import type { ErrorShape, Refusal } from "./error-body.ts";
 import { Exchange } from "./exchange.ts";
 import { Fleet } from "./fleet.ts";
 import { Gate, type RouterAuth } from "./keys/gate.ts";
@@ -26,7 +25,8 @@ import type { RouterLimits } from "./limits.ts";
 import { RouterMetrics } from "./metrics.ts";
 import { decodeModelName, modelBody, modelListBody, pageOf } from "./models.ts";
 import { unknownModel, unknownUrl } from "./refusals.ts";
-import { type HttpExchange, refusalReply, type Reply, sendContinue, sendReply } from "./reply.ts";
+import { refusalReply, type Reply, sendContinue, sendReply } from "./reply.ts";
+import { requestIdOf } from "./request-id.ts";
 import { RescueRoom } from "./rescue/room.ts";
 import { Sweep, type Timed } from "./sweep.ts";
 import type { RequestTracer } from "./tracing.ts";
@@ -53,13 +53,6 @@ export interface RouterServerOptions {
   readonly away?: () => Millis | undefined;
 }
 
-export interface RouterAddress {
-  readonly host: string;
-  readonly port: number;
-  /** With other processes that say so too: each gets a part of the connections. */
-  readonly isShared?: boolean;
-}
-
 /** A request before it is known who answers it. */
 interface Asked extends HttpExchange {
   readonly requestId: string;
@@ -69,18 +62,17 @@ interface Asked extends HttpExchange {
   readonly extraHeaders: readonly string[];
 }
 
-const SANE_REQUEST_ID = /^[\w.-]{1,128}$/;
-
 /** The OpenAI-compatible server in front of the fleet. */
 export class RouterServer {
   readonly fleet: Fleet;
   readonly keys: KeyBook;
   readonly metrics: RouterMetrics;
   readonly #options: RouterServerOptions;
-  readonly #server: Server;
+  readonly #port: ClientPort;
   readonly #sweep: Sweep;
   readonly #sockets = new ClientSockets();
-  readonly #exchanges = new Map<Exchange, IncomingMessage["socket"]>();
+  /** With the connection of HTTP/1.1 that carries each. */
+  readonly #exchanges = new Map<Exchange, IncomingMessage["socket"] | undefined>();
   readonly #context: ExchangeContext;
   readonly #gate: Gate;
   #isStopping = false;
@@ -110,48 +102,27 @@ export class RouterServer {
         this.#settled(exchange);
       },
     };
-    this.#server = this.#createServer();
-  }
-
-  #createServer(): Server {
-    const { limits, tls } = this.#options;
-    const options = {
-      maxHeaderSize: limits.headerBytes,
-      keepAliveTimeout: limits.clientIdle,
-      headersTimeout: limits.headTime,
-      connectionsCheckingInterval: Math.max(50, limits.headTime / 10),
-      // A slow upload that keeps moving is no fault; one that stops is noticed by its exchange.
-      requestTimeout: 0,
-    };
-    const server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
-    server.on("request", (req, res) => {
-      this.#onRequest({ req, res }, false);
+    this.#port = new ClientPort({
+      clock,
+      logger,
+      limits,
+      sweep: this.#sweep,
+      tls: options.tls,
+      onRequest: this.#onRequest.bind(this),
+      onBroken: this.#onBroken.bind(this),
     });
-    server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
-      this.#onRequest({ req, res }, true);
-    });
-    server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-      this.#onClientError(error, socket);
-    });
-    return server;
   }
 
   /** Resolves with the port in use. Rejects when the address cannot be listened on. */
-  listen({ host, port, isShared = false }: RouterAddress): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ host, port, reusePort: isShared }, () => {
-        this.#server.off("error", reject);
-        this.#sweep.add(this.#pruning);
-        const address = this.#server.address();
-        resolve(address !== null && typeof address === "object" ? address.port : port);
-      });
-    });
+  async listen(address: PortAddress): Promise<number> {
+    const port = await this.#port.listen(address);
+    this.#sweep.add(this.#pruning);
+    return port;
   }
 
   /** Shows another certificate to connections that are made from now on. Nothing, when the router speaks no TLS. */
-  renewTls({ cert, key }: { readonly cert: string; readonly key: string }): void {
-    if (this.#server instanceof TlsServer) this.#server.setSecureContext({ cert, key });
+  renewTls(certificate: { readonly cert: string; readonly key: string }): void {
+    this.#port.renewTls(certificate);
   }
 
   readonly #pruning: Timed = {
@@ -165,16 +136,10 @@ export class RouterServer {
     const { clock, limits } = this.#options;
     this.#isStopping = true;
     const deadline = clock.monotonic() + limits.stop;
-    const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => {
-        resolve();
-      });
-    });
+    const closed = this.#port.close();
     const look = (): void => {
-      const isOver = clock.monotonic() >= deadline;
-      if (isOver) for (const exchange of [...this.#exchanges.keys()]) exchange.abort();
-      if (isOver) this.#server.closeAllConnections();
-      else this.#server.closeIdleConnections();
+      if (clock.monotonic() >= deadline) this.#cutOff();
+      else this.#port.closeIdle();
       cancel = clock.after(limits.tick, look);
     };
     let cancel: (() => void) | undefined;
@@ -185,35 +150,43 @@ export class RouterServer {
     this.fleet.close();
   }
 
+  /** The second time the rest goes too: clients of HTTP/2 are told first that their answers end here. */
+  #cutOff(): void {
+    const exchanges = [...this.#exchanges.keys()];
+    for (const exchange of exchanges) exchange.abort();
+    if (exchanges.length === 0) this.#port.closeAll();
+  }
+
   /** Of each request that an engine works on, what is known so far. */
   running(): readonly Omit<UsageRecord, "number">[] {
     return [...this.#exchanges.keys()].flatMap((exchange) => exchange.soFar() ?? []);
   }
 
-  #onRequest(http: HttpExchange, waitsForContinue: boolean): void {
+  /** `refusal`: what is wrong with its head. */
+  #onRequest(http: HttpExchange, refusal?: Refusal): void {
     const { req, res } = http;
-    if (this.#isStopping) res.shouldKeepAlive = false;
+    if (this.#isStopping && res instanceof ServerResponse) res.shouldKeepAlive = false;
     const { path, target } = splitTarget(req.url ?? "/");
     const requestId = requestIdOf(req.headers["x-request-id"]);
     const shape = shapeOf(path, req.headers);
     const extraHeaders = echoedHeaders({ headers: req.headers, shape, requestId }, this.#options.cors);
     const asked: Asked = { ...http, path, target, requestId, shape, extraHeaders };
     const endpoint = findEndpoint(path);
-    if (endpoint === undefined) {
-      this.#refuse(asked, unknownUrl(path));
+    if (refusal !== undefined || endpoint === undefined) {
+      this.#refuse(asked, refusal ?? unknownUrl(path));
       return;
     }
     if (req.method === "OPTIONS") this.#preflight(asked, endpoint);
     else if (!methodsOf(endpoint).includes(req.method ?? "")) this.#refuseMethod(asked, endpoint);
-    else this.#answer(asked, endpoint, waitsForContinue);
+    else this.#answer(asked, endpoint);
   }
 
-  #answer(asked: Asked, endpoint: Endpoint, waitsForContinue: boolean): void {
+  #answer(asked: Asked, endpoint: Endpoint): void {
     switch (endpoint.kind) {
       case "engine":
       case "models":
       case "model":
-        this.#answerByKey(asked, endpoint, waitsForContinue);
+        this.#answerByKey(asked, endpoint);
         return;
       case "health":
         this.#reply(asked, 200, '{"status":"ok"}');
@@ -229,14 +202,14 @@ export class RouterServer {
     }
   }
 
-  #answerByKey(asked: Asked, endpoint: KeyedEndpoint, waitsForContinue: boolean): void {
+  #answerByKey(asked: Asked, endpoint: KeyedEndpoint): void {
     const entered = this.#gate.enter(asked.req.headers);
     if (!entered.ok) {
       const { refusal, headers } = entered.error;
       this.metrics.turnedAway(ERRORS[refusal.code].http);
       this.#refuse(asked, refusal, headers);
     } else if (endpoint.kind === "engine") {
-      this.#exchange({ ...asked, endpoint, visit: entered.value }, waitsForContinue);
+      this.#exchange({ ...asked, endpoint, visit: entered.value });
     } else if (endpoint.kind === "models") {
       const routes = [...this.fleet.models()].map(({ route }) => route);
       const seen = routes.filter(({ name }) => entered.value.mayAsk(name));
@@ -244,13 +217,14 @@ export class RouterServer {
     } else this.#model(asked, endpoint.name, entered.value);
   }
 
-  #exchange(asked: ExchangeRequest, waitsForContinue: boolean): void {
+  #exchange(asked: ExchangeRequest): void {
     const exchange = new Exchange(this.#context, asked);
-    const { socket } = asked.req;
+    const { socket, body } = asked;
     this.#exchanges.set(exchange, socket);
-    this.#sockets.add(socket, exchange);
+    if (socket !== undefined) this.#sockets.add(socket, exchange);
+    else body.once("close", exchange.onClientGone.bind(exchange));
     exchange.start();
-    if (waitsForContinue && exchange.isOpen) sendContinue(asked.res);
+    if (asked.waitsForContinue && exchange.isOpen) sendContinue(asked.res);
   }
 
   #settled(exchange: Exchange): void {
@@ -341,46 +315,16 @@ export class RouterServer {
     else this.#options.logger.info(line, "request");
   }
 
-  /** What is no HTTP gets an answer all the same, in the shape that clients read. */
-  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  /** Whose body it is that makes no sense is refused; behind an answer that has begun nothing more can be said. */
+  #onBroken(socket: Duplex): boolean {
     const carried = [...this.#exchanges].flatMap(([exchange, its]) => (its === socket ? [exchange] : []));
-    if (error.code === "ECONNRESET" || !socket.writable || carried.some((exchange) => !exchange.isOpen)) {
-      socket.destroy();
-      return;
-    }
     const [uploading] = carried;
-    if (uploading !== undefined) {
-      uploading.onRefused({ code: "BAD_REQUEST", message: "The request's body is not framed as HTTP/1.1 asks for." });
-      return;
-    }
-    const refusal = clientErrorRefusal(error);
-    const requestId = requestIdOf(undefined);
-    const body = errorBody("openai", refusal, requestId);
-    const { http } = ERRORS[refusal.code];
-    socket.end(
-      `HTTP/1.1 ${String(http)} ${STATUS_TEXTS[refusal.code] ?? "Bad Request"}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-        `Content-Length: ${String(Buffer.byteLength(body))}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
-    );
-    this.#options.logger.info({ request_id: requestId, code: http, detail: error.code }, "malformed request");
+    if (carried.some((exchange) => !exchange.isOpen)) socket.destroy();
+    else
+      uploading?.onRefused({ code: "BAD_REQUEST", message: "The request's body is not framed as HTTP/1.1 asks for." });
+    return uploading !== undefined;
   }
 }
-
-const STATUS_TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  HEADERS_TOO_LARGE: "Request Header Fields Too Large",
-  REQUEST_TIMEOUT: "Request Timeout",
-};
-
-function clientErrorRefusal({ code }: NodeJS.ErrnoException): Refusal {
-  if (code === "HPE_HEADER_OVERFLOW")
-    return { code: "HEADERS_TOO_LARGE", message: "The request's headers are over this router's limit." };
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return { code: "REQUEST_TIMEOUT", message: "The request's head did not come in time." };
-  return { code: "BAD_REQUEST", message: "What was sent is no HTTP/1.1 request." };
-}
-
-/** The client's own id when it can stand in a log line and a header, else a new one. */
-const requestIdOf = (given: string | readonly string[] | undefined): string =>
-  typeof given === "string" && SANE_REQUEST_ID.test(given) ? given : `req_${randomUUID()}`;
 
 /** A request's target may be a whole URL; the path ends at the query. */
 function splitTarget(url: string): { readonly path: string; readonly target: string } {

@@ -1,11 +1,12 @@
-import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import { formatBytes } from "../core/format.ts";
 import type { Bytes } from "../core/ids.ts";
 import type { Result } from "../core/result.ts";
 import { type BodyType, readAs } from "./body-type.ts";
-import type { Refusal } from "./error-body.ts";
 import type { BodySpans } from "./body-spans.ts";
+import type { HttpExchange } from "./client/http-exchange.ts";
+import type { Refusal } from "./error-body.ts";
 import { BodyScanner, type RoutingFields } from "./scan-body.ts";
 import { FormScanner } from "./scan-form.ts";
 
@@ -51,7 +52,11 @@ interface Expected {
 }
 
 /** Reads a body to its end or to the first thing wrong with it. One of onUpload and onRefused is called, once. */
-export function receive(req: IncomingMessage, { type, limit }: Expected, listener: UploadListener): void {
+export function receive(
+  { req, body }: Pick<HttpExchange, "req" | "body">,
+  { type, limit }: Expected,
+  listener: UploadListener,
+): void {
   const as = readAs(type, req.headers);
   if (as.kind === "refused") {
     listener.onRefused(as.refusal);
@@ -61,8 +66,8 @@ export function receive(req: IncomingMessage, { type, limit }: Expected, listene
   const scanner = as.kind === "json" ? new BodyScanner() : new FormScanner(as.boundary);
   const receiver = new Receiver(limit, scanner, listener);
   if (Number(req.headers["content-length"] ?? 0) > limit) receiver.refuseSize();
-  else if (PLAIN.has(coding)) readPlain(req, receiver);
-  else if (isDecodable(coding)) readEncoded(req, coding, receiver);
+  else if (PLAIN.has(coding)) readPlain(body, receiver);
+  else if (isDecodable(coding)) readEncoded(body, coding, receiver);
   else {
     const known = Object.keys(DECODERS).join(", ");
     receiver.refuse({
@@ -72,29 +77,29 @@ export function receive(req: IncomingMessage, { type, limit }: Expected, listene
   }
 }
 
-function readPlain(req: IncomingMessage, receiver: Receiver): void {
-  req.on("data", (chunk: Buffer) => {
+function readPlain(body: Readable, receiver: Receiver): void {
+  body.on("data", (chunk: Buffer) => {
     receiver.push(chunk);
   });
-  req.on("end", () => {
+  body.on("end", () => {
     receiver.end();
   });
 }
 
-function readEncoded(req: IncomingMessage, coding: keyof typeof DECODERS, receiver: Receiver): void {
+function readEncoded(body: Readable, coding: keyof typeof DECODERS, receiver: Receiver): void {
   const decoder = DECODERS[coding]();
-  req.pipe(decoder);
+  body.pipe(decoder);
   decoder.on("data", (chunk: Buffer) => {
     receiver.push(chunk);
     if (!receiver.isOver) return;
-    req.unpipe(decoder);
+    body.unpipe(decoder);
     decoder.destroy();
   });
   decoder.on("end", () => {
     receiver.end();
   });
   decoder.on("error", (error: Error) => {
-    req.unpipe(decoder);
+    body.unpipe(decoder);
     receiver.refuse({
       code: "BAD_REQUEST",
       message: `The body is not what its Content-Encoding ${coding} says: ${error.message}.`,

@@ -5,7 +5,8 @@ import type { Logger } from "../platform/logger.ts";
 import type { RouterAuth } from "../router/keys/gate.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "../router/limits.ts";
 import type { RoutingPolicyName } from "../routing/policies.ts";
-import { type RouterAddress, RouterServer } from "../router/server.ts";
+import type { PortAddress } from "../router/client/port.ts";
+import { RouterServer } from "../router/server.ts";
 import { onlyControlPlane, type ControlPlanes } from "../router/control-line.ts";
 import { LastKnown, type LastKnownOptions } from "../router/state/last-known.ts";
 import { TableClient } from "../router/table.ts";
@@ -17,7 +18,7 @@ import type { Tracing } from "./tracing.ts";
 import { tracingSettings } from "./tracing-settings.ts";
 
 export interface RouterOptions {
-  readonly listen: RouterAddress;
+  readonly listen: PortAddress;
   /** Where RouterService is: control planes elsewhere, or the one in the same process. */
   readonly transport: Transport | ControlPlanes;
   readonly logger: Logger;

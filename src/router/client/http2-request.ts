@@ -1,0 +1,46 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Refusal } from "../error-body.ts";
+import { Http2Answer } from "./http2-answer.ts";
+import type { HttpExchange } from "./http-exchange.ts";
+
+export interface Http2Head {
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn, pseudo-headers too. */
+  readonly raw: readonly string[];
+}
+
+/** What may stand in the first line of a request to an engine. */
+const SANE_TARGET = /^[!-~\u0080-\u00ff]+$/;
+/** A header's colon, space and line end, so that one limit means the same in both versions. */
+const BYTES_BETWEEN = 4;
+
+/** A stream of HTTP/2 as the rest of the router sees requests. */
+export function exchangeOfStream(stream: ServerHttp2Stream, { headers, raw }: Http2Head): HttpExchange {
+  const req = {
+    method: headers[":method"] ?? "",
+    url: headers[":path"] ?? "",
+    headers,
+    rawHeaders: withoutPseudo(raw),
+    get complete(): boolean {
+      return stream.endAfterHeaders || stream.readableEnded;
+    },
+  };
+  const waitsForContinue = headers.expect?.toLowerCase() === "100-continue";
+  return { req, body: stream, res: new Http2Answer(stream), socket: undefined, waitsForContinue };
+}
+
+/** Pseudo-headers come before all others. */
+function withoutPseudo(raw: readonly string[]): string[] {
+  let from = 0;
+  while (raw[from]?.startsWith(":") === true) from += 2;
+  return raw.slice(from);
+}
+
+/** Why a request is refused by its head alone; undefined: it is not. */
+export function headRefusal({ headers, raw }: Http2Head, limit: number): Refusal | undefined {
+  const bytes = raw.reduce((sum, text) => sum + text.length, (raw.length / 2) * BYTES_BETWEEN);
+  if (bytes > limit)
+    return { code: "HEADERS_TOO_LARGE", message: "The request's headers are over this router's limit." };
+  if (SANE_TARGET.test(headers[":path"] ?? "/")) return undefined;
+  return { code: "BAD_REQUEST", message: "The request's path holds a space or a control character." };
+}
