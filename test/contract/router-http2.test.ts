@@ -21,7 +21,8 @@ const HEADERS = 0x1;
 const END_HEADERS = 0x4;
 const END_STREAM = 0x1;
 
-function frame(type: number, flags: number, { id = 0, payload = Buffer.alloc(0) } = {}): Buffer {
+function frame(type: number, flags: number, of: { readonly id?: number; readonly payload?: Buffer } = {}): Buffer {
+  const { id = 0, payload = Buffer.alloc(0) } = of;
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;
