@@ -7,6 +7,7 @@ const contexts = {
   contexts: {
     up: { server: "http://127.0.0.1:7443", token: "of-up" },
     lab: { server: "https://lab:7443", token: "of-lab", ca: "/lab.pem" },
+    mine: { server: "https://mine:7443", cert: "/me.pem", key: "/me-key.pem" },
   },
 };
 
@@ -71,5 +72,42 @@ describe("which control plane ctl talks to", () => {
     { name: "no address", flags: { server: "lab:7443" }, file: contexts, says: /write http/ },
   ])("$name is explained", ({ flags, file, says }) => {
     expect(() => resolve(flags as Record<string, string>, {}, file)).toThrow(says);
+  });
+});
+
+describe("what proves who is asking", () => {
+  const mine = { cert: "/me.pem", key: "/me-key.pem" };
+  const flagged = { cert: "/f.pem", key: "/f-key.pem" };
+  test.each([
+    { name: "the context's certificate", flags: { context: "mine" }, env: {}, token: undefined, certificate: mine },
+    { name: "a variable's token over it", flags: { context: "mine" }, env: { LLMGW_TOKEN: "t" }, token: "t" },
+    { name: "a flag's token over it", flags: { context: "mine", token: "t" }, env: {}, token: "t" },
+    {
+      name: "a flag's certificate over the context's token",
+      flags: { context: "lab", ...flagged },
+      env: {},
+      token: undefined,
+      certificate: flagged,
+    },
+    {
+      name: "a flag's certificate over a variable's token",
+      flags: { context: "lab", ...flagged },
+      env: { LLMGW_TOKEN: "t" },
+      token: undefined,
+      certificate: flagged,
+    },
+    {
+      name: "never a context's certificate at another server",
+      flags: { context: "mine", server: "https://elsewhere:7443" },
+      env: {},
+      token: undefined,
+    },
+  ])("$name", ({ flags, env, token, certificate }) => {
+    const resolved = resolve(flags, env);
+    expect([resolved.token, resolved.certificate]).toEqual([token, certificate]);
+  });
+
+  test("a certificate without its key is none", () => {
+    expect(() => resolve({ cert: "/f.pem" })).toThrow(/go together/);
   });
 });

@@ -12,16 +12,35 @@ export const CONNECTION_OPTIONS: readonly OptionSpec[] = [
   { flags: "--token <token>", doc: "the admin token, or one of a person (else LLMGW_TOKEN, else the context)" },
   { flags: "--token-file <file>", doc: "a file that holds the token, so that it is not in the process list" },
   { flags: "--ca <file>", doc: "trust this certificate authority (else LLMGW_CA, else the context)" },
-  { flags: "--cert <file>", doc: "show this certificate in place of a token; its role says what it may do" },
+  {
+    flags: "--cert <file>",
+    doc: "show this certificate in place of a token (else the context's); its role says what it may do",
+  },
   { flags: "--key <file>", doc: "the private key of that certificate" },
   { flags: "--context <name>", doc: "use this control plane of the context file instead of its current one" },
 ];
+
+/** A certificate and its private key. */
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Of --cert and --key; undefined: neither was given. */
+export function certificateOf(flags: Pick<Flags, "text">): CertificateFiles | undefined {
+  const [cert, key] = [flags.text("cert"), flags.text("key")];
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  throw new LlmgwError("BAD_REQUEST", "--cert and --key go together: a certificate is nothing without its key.");
+}
 
 /** Which control plane to talk to, and who said so. */
 export interface Connection {
   readonly server: string;
   readonly token: string | undefined;
   readonly caFile: string | undefined;
+  /** What is shown in place of a token. */
+  readonly certificate: CertificateFiles | undefined;
   /** For messages: "--server", "LLMGW_SERVER" or `context "up"`. */
   readonly from: string;
 }
@@ -45,8 +64,23 @@ export function resolveConnection(sources: Sources): Connection {
   const context = chosenContext(sources, env("LLMGW_SERVER") !== undefined);
   const { server, from } = chosenServer(sources, context);
   const own = context !== undefined && sameServer(context.server, server) ? context : undefined;
-  const token = flags.text("token") ?? tokenFromFile ?? env("LLMGW_TOKEN") ?? own?.token;
-  return { server, from, token, caFile: flags.text("ca") ?? env("LLMGW_CA") ?? own?.ca };
+  const proof = chosenProof({ flags, tokenFromFile }, env("LLMGW_TOKEN"), own);
+  return { server, from, ...proof, caFile: flags.text("ca") ?? env("LLMGW_CA") ?? own?.ca };
+}
+
+/** One proof of who is asking: the control plane would look at a token first, and never at the certificate that was meant. */
+function chosenProof(
+  { flags, tokenFromFile }: Pick<Sources, "flags" | "tokenFromFile">,
+  tokenFromEnv: string | undefined,
+  context: ControlPlaneContext | undefined,
+): Pick<Connection, "token" | "certificate"> {
+  const certificate = certificateOf(flags);
+  const flagged = flags.text("token") ?? tokenFromFile;
+  if (flagged !== undefined || certificate !== undefined) return { token: flagged, certificate };
+  if (tokenFromEnv !== undefined) return { token: tokenFromEnv, certificate: undefined };
+  const { token, cert, key } = context ?? {};
+  const own = cert === undefined || key === undefined ? undefined : { cert, key };
+  return { token, certificate: own };
 }
 
 function chosenServer(

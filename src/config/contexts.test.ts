@@ -25,6 +25,7 @@ test.each([
   { name: "unknown key", text: "context: {}" },
   { name: "no server", text: "contexts: { a: { token: x } }" },
   { name: "not an address", text: "contexts: { a: { server: 'lab' } }" },
+  { name: "a certificate without its key", text: "contexts: { a: { server: https://a:1, cert: a.pem } }" },
   { name: "duplicate key", text: "current: a\ncurrent: b" },
   { name: "an alias of nothing", text: "current: *a" },
   { name: "a map as a name", text: "contexts: { ? { a: b } : { server: http://a:1 } }" },

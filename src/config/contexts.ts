@@ -3,12 +3,17 @@ import { z } from "zod";
 import { messageOf } from "../core/errors.ts";
 import { err, ok, type Result } from "../core/result.ts";
 
-const Context = z.strictObject({
-  server: z.url({ protocol: /^https?$/ }),
-  token: z.string().optional(),
-  /** A file with the certificate authority to trust. */
-  ca: z.string().optional(),
-});
+const Context = z
+  .strictObject({
+    server: z.url({ protocol: /^https?$/ }),
+    token: z.string().optional(),
+    /** A file with the certificate authority to trust. */
+    ca: z.string().optional(),
+    /** The files of a certificate that is shown in place of a token, and of its private key. */
+    cert: z.string().optional(),
+    key: z.string().optional(),
+  })
+  .refine(({ cert, key }) => (cert === undefined) === (key === undefined), "cert and key go together");
 
 const Contexts = z.strictObject({
   current: z.string().optional(),

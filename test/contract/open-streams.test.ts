@@ -1,14 +1,12 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { createConnectTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { millis } from "../../src/core/ids.ts";
-import { initAuthority, issueClient, issueServer, listIssued, type Making, revoke } from "../../src/pki/commands.ts";
+import { issueClient, listIssued, revoke } from "../../src/pki/commands.ts";
 import { AdminService } from "../../src/wire/gen/llmgw/v1/admin_pb.js";
 import { ScriptedAgent } from "../fakes/scripted-agent.ts";
 import { ScriptedRouter } from "../fakes/scripted-router.ts";
-import { ownFolder, serving, site, SMOL, soon, stops } from "./callers.ts";
+import { serving, site, SMOL, soon, stops } from "./callers.ts";
+import { certified, certifiedSite } from "./certified-site.ts";
 import { overSockets, type Site } from "./site.ts";
 
 /** A revocation acts within seconds. */
@@ -57,34 +55,6 @@ test("an operator who follows a log loses it with the token", async () => {
   await on.admin.revokeToken({ token: "bob" });
   expect(await told).toBe("the token of bob was revoked: ask an admin for another");
 });
-
-/** A control plane with an authority beside it. */
-async function certifiedSite(): Promise<{ readonly on: Site; readonly dir: string; readonly making: Making }> {
-  const dir = await ownFolder("pki");
-  const making = { dir, days: 30, force: false, now: millis(Date.now()) };
-  await initAuthority(making);
-  await issueServer(["127.0.0.1"], making);
-  const [ca, cert, key] = ["ca.pem", "127.0.0.1.pem", "127.0.0.1-key.pem"].map((name) => join(dir, name));
-  const authority = await readFile(ca ?? "", "utf8");
-  const yaml = [
-    `tls: { ca: "${String(ca)}", cert: "${String(cert)}", key: "${String(key)}" }`,
-    "nodes: { unreachable_after: 1s }",
-  ];
-  const on = await site(overSockets, { yaml, ca: authority });
-  return { on, dir, making };
-}
-
-async function certified(on: Site, dir: string, name: string): Promise<Transport> {
-  const [ca = "", cert = "", key = ""] = await Promise.all(
-    ["ca.pem", `${name}.pem`, `${name}-key.pem`].map((file) => readFile(join(dir, file), "utf8")),
-  );
-  const sessionManager = new Http2SessionManager(on.url ?? "", undefined, { ca, cert, key });
-  stops.push(() => {
-    sessionManager.abort();
-    return Promise.resolve();
-  });
-  return createConnectTransport({ httpVersion: "2", baseUrl: on.url ?? "", sessionManager });
-}
 
 test("a router whose certificate is revoked in mid-stream is told so and cut off", async () => {
   const { on, dir, making } = await certifiedSite();

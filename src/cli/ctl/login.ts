@@ -11,18 +11,23 @@ import { saveContext } from "../../run/context-file.ts";
 import type { EnrolFailure } from "../../run/enrol.ts";
 import { contextFilePath } from "../../run/paths.ts";
 import type { Call, CommandSpec } from "../command.ts";
+import { type CertificateFiles, certificateOf } from "../connection.ts";
 import { readToken } from "../secret-input.ts";
-import { explained } from "./session.ts";
+import { explained, readCertificate } from "./session.ts";
 
 export const login: CommandSpec = {
   name: "login",
-  summary: "remember a control plane and a token for it",
+  summary: "remember a control plane, and a token or a certificate for it",
   details:
-    "Writes the context file (mode 0600), once the control plane has taken the token. The token is asked for unseen, or read from stdin; --token-file and --token give it otherwise. One that `llmgw ctl token create` made carries the hash of the control plane's authority, so that no --ca is needed.",
+    "Writes the context file (mode 0600), once the control plane has taken the token. With --cert and --key it remembers where that certificate lies, and no token. The token is asked for unseen, or read from stdin; --token-file and --token give it otherwise. One that `llmgw ctl token create` made carries the hash of the control plane's authority, so that no --ca is needed.",
   arguments: [{ form: "<url>", doc: "the control plane, such as https://llmgw.example:7443" }],
   examples: [
     { line: "llmgw ctl login https://llmgw.example:7443", doc: "asks for the token" },
     { line: "llmgw ctl login https://llmgw.example:7443 --ca ca.pem < admin-token", doc: "with the admin token" },
+    {
+      line: "llmgw ctl login https://llmgw.example:7443 --ca ca.pem --cert alice.pem --key alice-key.pem",
+      doc: "with a certificate",
+    },
     {
       line: "llmgw ctl login https://lab.example:7443 --context lab",
       doc: "another one beside it: ctl --context lab …",
@@ -32,8 +37,9 @@ export const login: CommandSpec = {
 };
 
 interface Secret {
-  /** As it is shown to the control plane. */
-  readonly token: string;
+  /** As it is shown to the control plane; undefined: a certificate is. */
+  readonly token: string | undefined;
+  readonly certificate?: CertificateFiles;
   /** PEM, and the file that it is or will be in. */
   readonly ca: { readonly text: string; readonly file: string } | undefined;
 }
@@ -45,16 +51,42 @@ async function logIn(call: Call): Promise<number> {
   const server = address.value;
   const name = flags.text("context") ?? contextName(server);
   const path = contextFilePath({ env: io.env, home: homeFolder(io.env) });
-  const text = await readToken(call, "the token");
-  const { token, ca } = await secretOf(call, { server, text, caFile: join(dirname(path), `${name}-ca.pem`) });
-  const caller = await tryOut(server, token, ca?.text);
+  const secret =
+    (await certificateIn(call, server)) ??
+    (await secretOf(call, {
+      server,
+      text: await readToken(call, "the token"),
+      caFile: join(dirname(path), `${name}-ca.pem`),
+    }));
+  const { token, certificate, ca } = secret;
+  const caller = await tryOut(server, secret);
   if (ca !== undefined && flags.text("ca") === undefined) await writeFileAtomic(ca.file, ca.text);
-  const context: ControlPlaneContext = { server, token, ...(ca === undefined ? {} : { ca: ca.file }) };
+  const context: ControlPlaneContext = {
+    server,
+    ...(token === undefined ? {} : { token }),
+    ...(ca === undefined ? {} : { ca: ca.file }),
+    ...certificate,
+  };
   await saveContext(path, name, context);
   io.stdout.write(`Logged in to ${server} as ${caller}.\n`);
   io.stderr.write(`It is the context "${name}" of ${path}, and the current one.\n`);
   warnOfPlainHttp(call, server);
   return 0;
+}
+
+/** Undefined: no certificate was named. Its files are remembered where they lie, whatever folder the next command is in. */
+async function certificateIn({ flags }: Call, server: string): Promise<Secret | undefined> {
+  const files = certificateOf(flags);
+  if (files === undefined) return undefined;
+  if (flags.text("token") !== undefined || flags.text("token-file") !== undefined) {
+    throw new LlmgwError("BAD_REQUEST", "A token or a certificate: leave out --token or --cert and --key.");
+  }
+  if (server.startsWith("http:")) {
+    throw new LlmgwError("BAD_REQUEST", `${server} is plain http: a certificate is shown over https alone.`);
+  }
+  const named = flags.text("ca");
+  const ca = named === undefined ? undefined : await authorityIn(named);
+  return { token: undefined, certificate: { cert: resolve(files.cert), key: resolve(files.key) }, ca };
 }
 
 /** The usual port needs no mention. */
@@ -102,13 +134,13 @@ const untrusted = (server: string, { kind, reason }: EnrolFailure): LlmgwError =
     : new LlmgwError("UNREACHABLE", `${server} cannot be reached: ${reason}.`);
 
 /** Nothing is remembered that does not work. */
-async function tryOut(server: string, token: string, ca: string | undefined): Promise<string> {
-  const admin = connectAdmin({ server, token, ca });
+async function tryOut(server: string, { token, certificate, ca }: Secret): Promise<string> {
+  const admin = connectAdmin({ server, token, ca: ca?.text, ...(await readCertificate(certificate)) });
   try {
     const { name, role } = await admin.client.getCaller({});
     return name.includes(role) ? name : `${name} (${role})`;
   } catch (error) {
-    throw explained(error, { server, token, from: "as it was typed", caFile: undefined });
+    throw explained(error, { server, token, certificate, from: "as it was typed", caFile: undefined });
   } finally {
     admin.close();
   }

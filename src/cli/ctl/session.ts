@@ -36,7 +36,7 @@ export async function withSession(
   const ca =
     connection.caFile === undefined ? undefined : await readNamedFile(connection.caFile, "the certificate authority");
   const { server, token } = connection;
-  const certificate = await ownCertificate(call.flags);
+  const certificate = await readCertificate(connection.certificate);
   const timeout = timeoutMs === undefined ? {} : { timeoutMs };
   const admin = connectAdmin({ server, token, ca, ...certificate, ...timeout }, await callLog(call));
   try {
@@ -58,13 +58,9 @@ async function connectionFor(flags: Flags, io: Io): Promise<Connection> {
 }
 
 /** Of an operator who has one. */
-async function ownCertificate(flags: Flags): Promise<Pick<AdminTarget, "certificate">> {
-  const [cert, key] = [flags.text("cert"), flags.text("key")];
-  if (cert === undefined && key === undefined) return {};
-  if (cert === undefined || key === undefined) {
-    throw new LlmgwError("BAD_REQUEST", "--cert and --key go together: a certificate is nothing without its key.");
-  }
-  const read = await readTlsFiles({ cert, key }, "--");
+export async function readCertificate(files: Connection["certificate"]): Promise<Pick<AdminTarget, "certificate">> {
+  if (files === undefined) return {};
+  const read = await readTlsFiles(files, "--");
   if (!read.ok) throw new LlmgwError("BAD_REQUEST", `${read.error.join("\n")}.`);
   return { certificate: { cert: read.value.cert, key: read.value.key } };
 }
@@ -84,7 +80,7 @@ async function callLog(call: Call): Promise<CallWatcher | undefined> {
 export function explained(error: unknown, connection: Connection): unknown {
   if (!(error instanceof ConnectError)) return error;
   const failure = failureOf(error);
-  const { server, from, token } = connection;
+  const { server, from, token, certificate } = connection;
   const place = `The control plane at ${server} (${from})`;
   const tls = troubleWithServer(error, systemClock.now());
   // The library has no code of its own for it.
@@ -92,7 +88,7 @@ export function explained(error: unknown, connection: Connection): unknown {
   const sentences: Partial<Record<ErrorCode, string>> = {
     UNREACHABLE: `${place} cannot be reached: ${failure.message}. Is it running?`,
     UNAUTHENTICATED:
-      token === undefined
+      token === undefined && certificate === undefined
         ? `${place} wants a token and none was given: give --token-file or LLMGW_TOKEN, or log in with \`llmgw ctl login\`. The admin token is in the file admin-token of its data folder.`
         : `${place} refuses: ${failure.message}.`,
     WAIT_TIMEOUT: `${place} did not answer in time.`,
