@@ -62,12 +62,10 @@ export function answerHeaders(
 
 function relayedHeaders(head: ResponseHead, replica: ReplicaRoute, isStream: boolean): string[] {
   const out: string[] = [];
-  const isElsewhere = replica.upstream !== undefined;
   for (let index = 0; index < head.headers.length; index += 2) {
     const name = head.headers[index] ?? "";
     const value = head.headers[index + 1] ?? "";
-    if (isElsewhere && !isRelayedFromElsewhere(name)) continue;
-    if (isKeptBack(name) || (isStream && OF_STREAMS.has(name)) || betrays(value, replica)) continue;
+    if (isKeptBack(name, replica) || (isStream && OF_STREAMS.has(name)) || betrays(value, replica)) continue;
     out.push(name, value);
   }
   if (isStream) out.push(...OF_EVENT_STREAMS);
@@ -93,8 +91,10 @@ function retryAfterOf(head: ResponseHead, now: Millis): readonly string[] {
   return seconds === undefined ? [] : ["retry-after", String(seconds)];
 }
 
-const isKeptBack = (name: string): boolean =>
-  KEPT_BACK.has(name) || KEPT_BACK_PREFIXES.some((prefix) => name.startsWith(prefix));
+const isKeptBack = (name: string, { upstream }: ReplicaRoute): boolean =>
+  (upstream !== undefined && !isRelayedFromElsewhere(name)) ||
+  KEPT_BACK.has(name) ||
+  KEPT_BACK_PREFIXES.some((prefix) => name.startsWith(prefix));
 
 /** Whether a value holds the engine's key or address. */
 const betrays = (value: string, { host, port, apiKey }: ReplicaRoute): boolean =>

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { profileName, replicaId } from "../../src/core/ids.ts";
-import type { ModelRoute, ReplicaRoute } from "../../src/core/route.ts";
-import { Authority } from "../fakes/certificates.ts";
-import { chunk, json, LAST_CHUNK, RawUpstream, saying, STREAM_HEAD } from "../fakes/raw-upstream.ts";
+import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD } from "../fakes/raw-upstream.ts";
 import { errorOf, RouterHarness } from "../fakes/router-harness.ts";
+import { upstreamRoute, type Where } from "../fakes/upstream-route.ts";
 
 let harness: RouterHarness;
 
@@ -12,31 +11,7 @@ afterEach(async () => {
   await harness.stop();
 });
 
-interface Where {
-  readonly port: number;
-  readonly base?: string;
-  /** PEM: it speaks TLS. */
-  readonly ca?: string;
-  readonly host?: string;
-  readonly slots?: number;
-  readonly engineModel?: string;
-}
-
-const endpoint = ({ port, base = "/v1", ca, host = "127.0.0.1", slots = 0 }: Where): ReplicaRoute => ({
-  ...{ id: replicaId("upstream/cloud"), host, port, apiKey: "sk-of-the-upstream", slots },
-  upstream: { base, tls: ca !== undefined, ca: ca ?? "" },
-});
-
-/** The model `big` leads to the endpoint. */
-function route({ engineModel, ...where }: Where): Partial<ModelRoute> {
-  return {
-    profile: profileName("upstream/cloud"),
-    replicas: [endpoint(where)],
-    ...(engineModel === undefined ? {} : { engineModel }),
-  };
-}
-
-const serve = (where: Where): Promise<void> => harness.serve({ big: [where.port] }, route(where));
+const serve = (where: Where): Promise<void> => harness.serve({ big: [where.port] }, upstreamRoute(where));
 
 const headLines = (head: string | undefined): readonly string[] => (head ?? "").split("\r\n");
 
@@ -242,112 +217,6 @@ test("a stream is made to count, and the counts are taken out where nobody asked
   expect(await harness.logged({ replica: "upstream/cloud" })).toMatchObject({ model: "big", outcome: "complete" });
 });
 
-describe("over TLS", () => {
-  const authority = new Authority();
-  const good = authority.issue({ commonName: "x", ips: ["127.0.0.1"], dns: ["localhost"] });
-
-  test("what is good is used, and one connection for several requests; large bodies go both ways", async () => {
-    harness = await RouterHarness.start();
-    const large = JSON.stringify({ text: "ü".repeat(2_000_000) });
-    const upstream = harness.adopt(await RawUpstream.secure(saying(json(large)), good));
-    await serve({ port: upstream.port, ca: authority.ca });
-    const body = JSON.stringify({ model: "big", messages: [{ role: "user", content: "é".repeat(700_000) }] });
-    for (let turn = 0; turn < 2; turn++) {
-      const answer = await harness.post(body);
-      expect(answer.status).toBe(200);
-      expect((await answer.text()) === large).toBe(true);
-    }
-    expect(upstream.requests.map((request) => String(request.body) === body)).toEqual([true, true]);
-    expect(upstream.connections).toHaveLength(1);
-  });
-
-  test("by name, which is told in the handshake and in the Host header", async () => {
-    harness = await RouterHarness.start();
-    const named = authority.issue({ commonName: "x", dns: ["localhost"] });
-    const upstream = harness.adopt(await RawUpstream.secure(saying(json('{"ok":true}')), named));
-    await serve({ port: upstream.port, ca: authority.ca, host: "localhost" });
-    expect((await harness.post({ model: "big", messages: [] })).status).toBe(200);
-    expect(headLines(upstream.requests[0]?.head)).toContain(`Host: localhost:${String(upstream.port)}`);
-  });
-
-  test("a client that does not read holds the upstream back, and one that leaves ends its request", async () => {
-    harness = await RouterHarness.start();
-    let written = 0;
-    let isOver = false;
-    const upstream = harness.adopt(
-      await RawUpstream.secure(async (connection) => {
-        await connection.request();
-        void connection.closed.then(() => (isOver = true));
-        await connection.write(STREAM_HEAD);
-        const event = chunk(`data: ${JSON.stringify({ text: "x".repeat(60_000) })}\n\n`);
-        while (!connection.isClosed && written < 400) {
-          await Promise.race([connection.write(event), connection.closed]);
-          written += 1;
-        }
-      }, good),
-    );
-    await serve({ port: upstream.port, ca: authority.ca });
-    const leaving = new AbortController();
-    const answer = await harness.post({ model: "big", stream: true, messages: [] }, { signal: leaving.signal });
-    expect(answer.status).toBe(200);
-    let before = -1;
-    await expect
-      .poll(
-        () => {
-          const isStill = written === before;
-          before = written;
-          return isStill;
-        },
-        { interval: 300, timeout: 10_000 },
-      )
-      .toBe(true);
-    // 24 MB were to be had.
-    expect(written).toBeLessThan(300);
-    leaving.abort();
-    await expect.poll(() => isOver).toBe(true);
-  });
-
-  const another = new Authority("somebody else");
-  const tls = (code: string): string => `The upstream cannot be reached (upstream/cloud: ${code})`;
-  test.each([
-    ["of an authority that is not named", good, another.ca, tls("UNABLE_TO_VERIFY_LEAF_SIGNATURE")],
-    ["of an authority that nobody trusts", good, "", tls("UNABLE_TO_VERIFY_LEAF_SIGNATURE")],
-    [
-      "for another name",
-      authority.issue({ commonName: "127.0.0.1", dns: ["elsewhere.example"] }),
-      ...([authority.ca, tls("ERR_TLS_CERT_ALTNAME_INVALID")] as const),
-    ],
-    [
-      "that is over",
-      authority.issue({ commonName: "x", ips: ["127.0.0.1"], expired: true }),
-      ...([authority.ca, tls("CERT_HAS_EXPIRED")] as const),
-    ],
-  ])("a certificate %s: nothing is sent", async (_, shown, ca, sentence) => {
-    harness = await RouterHarness.start();
-    const upstream = harness.adopt(await RawUpstream.secure(saying(json('{"ok":true}')), shown));
-    await serve({ port: upstream.port, ca });
-    const answer = await harness.post({ model: "big", messages: [] });
-    expect([answer.status, (await errorOf(answer)).message]).toEqual([502, expect.stringContaining(sentence)]);
-    expect(upstream.requests).toEqual([]);
-  });
-
-  test("what speaks none of it is not asked in the clear", async () => {
-    harness = await RouterHarness.start();
-    const heard: Buffer[] = [];
-    const upstream = await harness.upstream((connection) => {
-      connection.socket.on("data", (bytes: Buffer) => heard.push(bytes));
-      connection.socket.once("data", () => {
-        connection.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
-      });
-    });
-    await serve({ port: upstream.port, ca: authority.ca });
-    const answer = await harness.post({ model: "big", messages: [] });
-    expect(answer.status).toBe(502);
-    expect((await errorOf(answer)).message).toContain("The upstream cannot be reached (upstream/cloud: ");
-    expect(Buffer.concat(heard).toString("latin1")).not.toMatch(/POST|sk-of-the-upstream/);
-  });
-});
-
 describe("a circle", () => {
   test("an upstream that is this very router is found out at the first round", async () => {
     harness = await RouterHarness.start();
@@ -390,7 +259,12 @@ test("an alias goes over to an upstream when its own model cannot answer, and ba
     const replica = { id: replicaId("own-1"), host: "127.0.0.1", port: own.port, apiKey: "k", slots: 4 };
     const waitingFor = isUp ? "" : "own-1 is starting";
     const mine = { ...base, name: "own", profile: profileName("own"), replicas: isUp ? [replica] : [], waitingFor };
-    const theirs = { ...base, name: "big", waitingFor: "", ...route({ port: cloud.port, engineModel: "org/Big-1" }) };
+    const theirs = {
+      ...base,
+      name: "big",
+      waitingFor: "",
+      ...upstreamRoute({ port: cloud.port, engineModel: "org/Big-1" }),
+    };
     const alias = { targets: [{ model: "own", weight: 1 }], fallback: ["big"] };
     const named = { ...base, name: "chat", profile: profileName(""), replicas: [], waitingFor: "", alias };
     await harness.push([mine, { replicas: [], profile: profileName(""), ...theirs }, named]);

@@ -5,7 +5,7 @@ import { UpstreamExplanationSchema } from "../../wire/gen/llmgw/v1/upstream_pb.j
 import { toText } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { aliasesTo } from "../named-objects.ts";
-import type { UpstreamSecrets } from "./secrets.ts";
+import { inForceInWords, type UpstreamSecrets } from "./secrets.ts";
 
 /** Undefined: no upstream has that name. */
 export function explainUpstream(
@@ -35,6 +35,5 @@ export function upstreamConcern(
 ): readonly string[] {
   const trouble = secrets.troubleOf(upstream);
   if (trouble === undefined) return [];
-  const meanwhile = secrets.of(upstream).ok ? "what was read before stays in force" : "it is not asked";
-  return [`upstream ${upstream.name}: ${trouble}; ${meanwhile}`];
+  return [`upstream ${upstream.name}: ${trouble}; ${inForceInWords(secrets.of(upstream).ok)}`];
 }

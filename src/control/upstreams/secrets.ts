@@ -118,16 +118,7 @@ export class UpstreamSecrets {
     const seen = await fileStamp(file.path);
     if (before !== undefined) this.#held.set(keyOf(file), { ...before, seen });
     if (before !== undefined && (seen === before.read || seen !== before.seen)) return [];
-    const after = await this.#read(file);
-    const event = { subjectKind: "upstream", subject } as const;
-    if (after.trouble !== undefined && after.trouble !== before?.trouble) {
-      const kept = after.text === undefined ? "it is not asked" : "what was read before stays in force";
-      const message = `upstream ${subject}: ${after.trouble}; ${kept}`;
-      return [{ ...event, level: "warning", reason: "UpstreamFileUnusable", message }];
-    }
-    if (after.trouble !== undefined || after.text === before?.text) return [];
-    const message = `upstream ${subject}: the content of ${file.path} is in force`;
-    return [{ ...event, level: "info", reason: "UpstreamFileRead", message }];
+    return newsOf({ subject, file, before, after: await this.#read(file) });
   }
 
   async #read(file: SecretFile): Promise<Held> {
@@ -148,6 +139,31 @@ export class UpstreamSecrets {
     return ownFolder !== undefined && (await realPath(path)).startsWith(join(await realPath(ownFolder), "/"));
   }
 }
+
+interface Followed {
+  /** The upstream's name. */
+  readonly subject: string;
+  readonly file: SecretFile;
+  readonly before: Held | undefined;
+  readonly after: Held;
+}
+
+/** What is worth telling of a file that was read again. */
+function newsOf({ subject, file, before, after }: Followed): readonly NewEvent[] {
+  const { trouble, text } = after;
+  const event = { subjectKind: "upstream", subject } as const;
+  if (trouble === undefined) {
+    const message = `upstream ${subject}: the content of ${file.path} is in force`;
+    return text === before?.text ? [] : [{ ...event, level: "info", reason: "UpstreamFileRead", message }];
+  }
+  if (trouble === before?.trouble) return [];
+  const message = `upstream ${subject}: ${trouble}; ${inForceInWords(text !== undefined)}`;
+  return [{ ...event, level: "warning", reason: "UpstreamFileUnusable", message }];
+}
+
+/** What becomes of an upstream with a file that cannot be used. */
+export const inForceInWords = (isAsked: boolean): string =>
+  isAsked ? "what was read before stays in force" : "it is not asked";
 
 const keyOf = ({ what, path }: SecretFile): string => `${what} ${path}`;
 
