@@ -142,16 +142,12 @@ const progress: fc.Arbitrary<Progress> = fc.record({
   bytesPerSecond: fc.double({ noNaN: true }),
 });
 
+const endpoint = fc.record({ host: words, port, tlsSha256: words }, { requiredKeys: ["host", "port"] });
+
 const observedReplicaState: fc.Arbitrary<ObservedReplicaState> = fc.oneof(
   fc.record({ kind: fc.constant("preparing" as const), progress: optional(progress) }),
   fc.record({ kind: fc.constant("starting" as const), note: text }),
-  fc.record({
-    kind: fc.constant("ready" as const),
-    endpoint: fc.record({ host: words, port }),
-    slots: uint,
-    context: uint,
-    engine: text,
-  }),
+  fc.record({ kind: fc.constant("ready" as const), endpoint, slots: uint, context: uint, engine: text }),
   fc.constant({ kind: "stopped" as const }),
   fc.record({ kind: fc.constant("stopping" as const), note: words }, { requiredKeys: ["kind"] }),
   fc.record({ kind: fc.constant("failed" as const), reason: text, lastLines: texts }),
@@ -180,6 +176,7 @@ const route: fc.Arbitrary<ReplicaRoute> = fc
       fc
         .uniqueArray(fc.constantFrom("chat" as const, "messages" as const), { minLength: 1 })
         .map((apis) => ({ ...replica, apis })),
+      words.map((tlsSha256) => ({ ...replica, tlsSha256 })),
       fc.record({ base: text, tls: fc.boolean(), ca: text }).map((upstream) => ({ ...replica, upstream })),
     ),
   );
