@@ -274,6 +274,8 @@ export class ControlLoop {
   #publish(): void {
     const { agents, routers } = this.#options;
     for (const node of this.#snapshot.nodes) {
+      // One that came back after this was decided is told what it is to do when what it says has been heard.
+      if (node.liveness !== "connected") continue;
       agents.publish(node.id, node.desiredRevision, () => this.#desiredState(node));
     }
     this.#table = nextTable(this.#table, this.#models(), this.#snapshot.serverId);
@@ -291,7 +293,7 @@ export class ControlLoop {
 
   #followUpstreams(): void {
     const upstreams = this.#snapshot.upstreams.map(({ upstream }) => upstream);
-    this.#options.upstreamSecrets.follow(upstreams, (events) => {
+    void this.#options.upstreamSecrets.follow(upstreams, (events) => {
       for (const event of events) this.report(event);
     });
   }

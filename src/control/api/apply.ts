@@ -10,9 +10,9 @@ import { objectsOf } from "./manifests.ts";
 export async function apply(plane: ControlPlane, { manifest, fileName, files }: ApplyRequest): Promise<ApplyResponse> {
   const wanted = objectsOf(manifest === "" && files.length > 0 ? files : [{ manifest, fileName }, ...files]);
   const { loop, clock } = plane;
+  const looked = await lookAtUnknown(plane, wanted.profiles);
   const unreadable = await plane.upstreamSecrets.look(wanted.upstreams);
   if (unreadable.length > 0) throw new ConnectError(unreadable.join("\n"), Code.InvalidArgument);
-  const looked = await lookAtUnknown(plane, wanted.profiles);
   const applied = await loop.change((snapshot) => applyObjects(snapshot, { ...wanted, looked, now: clock.now() }));
   if (!applied.ok) throw new ConnectError(applied.error.join("\n"), Code.InvalidArgument);
   return create(ApplyResponseSchema, { applied: applied.value.map((one) => ({ ...one })) });

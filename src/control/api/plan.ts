@@ -11,9 +11,9 @@ import { objectsOf } from "./manifests.ts";
 /** Nothing is committed. */
 export async function plan(plane: ControlPlane, { files }: PlanRequest): Promise<PlanResponse> {
   const wanted = objectsOf(files);
+  const looked = await lookAtUnknown(plane, wanted.profiles);
   const unreadable = await plane.upstreamSecrets.look(wanted.upstreams);
   if (unreadable.length > 0) throw new ConnectError(unreadable.join("\n"), Code.InvalidArgument);
-  const looked = await lookAtUnknown(plane, wanted.profiles);
   const planned = planObjects(plane.loop.snapshot, { ...wanted, looked, gathered: plane.loop.gather() });
   if (!planned.ok) throw new ConnectError(planned.error.join("\n"), Code.InvalidArgument);
   return create(PlanResponseSchema, { changes: planned.value.map(toWire) });

@@ -48,6 +48,8 @@ const LOOK_EVERY = millis(1_000);
 export class UpstreamSecrets {
   readonly #options: UpstreamSecretsOptions;
   readonly #held = new Map<string, Held>();
+  /** Of those, the files that nobody named at the last look. */
+  #unnamed: ReadonlySet<string> = new Set();
   #isLooking = false;
   #lookedAt: Millis | undefined;
 
@@ -87,29 +89,34 @@ export class UpstreamSecrets {
   }
 
   /** To be called again and again: looks whether files were replaced, and tells of what came of it. */
-  follow(upstreams: readonly Upstream[], tell: (events: readonly NewEvent[]) => void): void {
+  async follow(upstreams: readonly Upstream[], tell: (events: readonly NewEvent[]) => void): Promise<void> {
     const now = this.#options.clock.monotonic();
     const isSoon = this.#lookedAt !== undefined && now - this.#lookedAt < LOOK_EVERY;
-    if (this.#isLooking || isSoon || upstreams.length === 0) return;
+    if (this.#isLooking || isSoon || (upstreams.length === 0 && this.#held.size === 0)) return;
     this.#lookedAt = now;
     this.#isLooking = true;
-    void this.#lookAgain(upstreams)
-      .then((events) => {
-        if (events.length > 0) tell(events);
-      })
-      .finally(() => {
-        this.#isLooking = false;
-      });
+    try {
+      const events = await this.#lookAgain(upstreams);
+      if (events.length > 0) tell(events);
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
   async #lookAgain(upstreams: readonly Upstream[]): Promise<readonly NewEvent[]> {
     const events: NewEvent[] = [];
-    const named = new Set(upstreams.flatMap(filesOf).map(keyOf));
-    for (const key of this.#held.keys()) if (!named.has(key)) this.#held.delete(key);
+    this.#forgetAllBut(new Set(upstreams.flatMap(filesOf).map(keyOf)));
     for (const upstream of upstreams) {
       for (const file of filesOf(upstream)) events.push(...(await this.#followOne(upstream.name, file)));
     }
     return events;
+  }
+
+  /** What nobody names at two looks. What has just been read is of an upstream that is about to be remembered. */
+  #forgetAllBut(named: ReadonlySet<string>): void {
+    const unnamed = [...this.#held.keys()].filter((key) => !named.has(key));
+    for (const key of unnamed) if (this.#unnamed.has(key)) this.#held.delete(key);
+    this.#unnamed = new Set(unnamed);
   }
 
   /** A file that was the same at two looks is whole. */
