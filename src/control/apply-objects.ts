@@ -2,11 +2,12 @@ import type { Millis } from "../core/ids.ts";
 import type { LookedModel } from "../core/model-facts.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Snapshot } from "../store/store.ts";
-import { aliasProblems, putAliases } from "./alias-change.ts";
+import { putAliases } from "./alias-change.ts";
 import { applyInformed } from "./informed-apply.ts";
 import type { AppliedProfile, Change } from "./manifest-change.ts";
+import { nameClashes } from "./name-clashes.ts";
 import { type NamedObjects, namedWith } from "./named-objects.ts";
-import { putUpstreams, upstreamProblems } from "./upstreams/change.ts";
+import { putUpstreams } from "./upstreams/change.ts";
 
 export interface AppliedObject {
   readonly kind: "Profile" | "Alias" | "Upstream";
@@ -24,8 +25,7 @@ export function applyObjects(
   before: Snapshot,
   { looked, now, ...wanted }: Informed,
 ): Result<Change<readonly AppliedObject[]>, readonly string[]> {
-  const all = namedWith(before, wanted);
-  const problems = [...aliasProblems(all), ...upstreamProblems(all)];
+  const problems = nameClashes(namedWith(before, wanted));
   const applied = applyInformed(before, { profiles: wanted.profiles, looked, now });
   if (!applied.ok) return err([...applied.error, ...problems]);
   if (problems.length > 0) return err(problems);

@@ -72,3 +72,14 @@ test("undo says why it cannot", () => {
   const gone = { error: { why: "p has no revision 7 any more; there are 1" } };
   expect(undoRollout(before, "p", { revision: 7, now })).toMatchObject(gone);
 });
+
+test("undo does not take back a name that an upstream has got since", () => {
+  const named = { ...form("a"), serves: ["p", "big"] };
+  const moved = applied(snapshot({ profiles: [stored(named)] }), form("b"));
+  const upstream = { name: "cloud", url: "https://x", models: [{ name: "big", remote: "big" }] };
+  const since: Snapshot = { ...moved, upstreams: [{ upstream, createdAt: now, updatedAt: now }] };
+  expect(undoRollout(moved, "p", { revision: undefined, now })).toMatchObject({ ok: true });
+  expect(undoRollout(since, "p", { revision: undefined, now })).toMatchObject({
+    error: { kind: "refused", why: "cloud: the model name big of the upstream is served by the profile p too" },
+  });
+});

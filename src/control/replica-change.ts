@@ -5,6 +5,7 @@ import { err, ok, type Result } from "../core/result.ts";
 import type { Revision } from "../core/revision.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
 import { type Change, putProfiles } from "./manifest-change.ts";
+import { clashesOfEarlier } from "./name-clashes.ts";
 
 /** Why an operator's order is not carried out. */
 export type OrderRefusal =
@@ -82,6 +83,8 @@ export function undoRollout(
     );
   }
   const why = `an operator went back to revision ${String(back.number)}`;
+  const clashes = clashesOfEarlier(before, back.profile);
+  if (clashes.length > 0) return refused(clashes.join("; "));
   const put = putProfiles(before, [back.profile], { at: now, origin: "undo", why });
   if (!put.ok) return refused(put.error.join("; "));
   const events = put.value.events.map((event) => ({ ...event, reason: "RolloutUndone", message: `${name}: ${why}` }));

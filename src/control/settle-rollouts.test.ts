@@ -50,6 +50,19 @@ test("a form that fails is taken back to the last that was ready, with the reaso
   ]);
 });
 
+test("a form whose name an alias has got since is not taken back to", () => {
+  const named = { ...form("a"), serves: ["p", "chat"] };
+  const start = settleRollouts(withReplica(snapshot({ profiles: [stored(named)] }), named, ready), at).snapshot;
+  const bad = withReplica(applied(start, form("b")), form("b"), failed);
+  const alias = { name: "chat", targets: [{ profile: form("a").name, weight: 1 }], fallback: [] };
+  const since: Snapshot = { ...bad, aliases: [{ alias, createdAt: now, updatedAt: now }] };
+  const { snapshot: after, events } = settleRollouts(since, at);
+  expect(after.profiles[0]?.profile).toEqual(form("b"));
+  expect(events).toMatchObject([
+    { reason: "RollbackRefused", message: expect.stringContaining("the model name chat of the alias") as string },
+  ]);
+});
+
 test("a return that fails, too, is left as it is", () => {
   const back = settleRollouts(withReplica(applied(first, form("b")), form("b"), failed), at).snapshot;
   const again = withReplica(back, form("a"), failed);

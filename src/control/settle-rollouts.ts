@@ -2,11 +2,13 @@ import type { NewEvent } from "../core/event.ts";
 import type { Millis } from "../core/ids.ts";
 import { type Profile, specHash } from "../core/profile.ts";
 import type { Replica } from "../core/replica-state.ts";
+import { err } from "../core/result.ts";
 import type { Revision } from "../core/revision.ts";
 import { judgeRollout } from "../reconcile/judge-rollout.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
 import { type Demands, toBeProven } from "./scaling.ts";
 import { putProfiles } from "./manifest-change.ts";
+import { clashesOfEarlier } from "./name-clashes.ts";
 
 interface Settled {
   readonly snapshot: Snapshot;
@@ -68,7 +70,9 @@ interface Rollback {
 
 function rolledBack({ snapshot, events }: Settled, { stored, last, back, why, now }: Rollback): Settled {
   const given = withLast(snapshot, stored, { ...last, outcome: "failed", why });
-  const put = putProfiles(given, [back.profile], { at: now, origin: "rollback", why });
+  const clashes = clashesOfEarlier(given, back.profile);
+  const put =
+    clashes.length > 0 ? err(clashes) : putProfiles(given, [back.profile], { at: now, origin: "rollback", why });
   const { name } = stored.profile;
   const event = { level: "error", subjectKind: "profile", subject: name } as const;
   const failure = `${name}: revision ${String(last.number)} does not become ready: ${why}`;
