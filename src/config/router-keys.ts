@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ROUTING_POLICY_NAMES } from "../routing/policies.ts";
-import { duration, flag, integer, type Leaf, oneOf, path, setting, text } from "./fields.ts";
+import { duration, flag, integer, type Leaf, oneOf, path, setting, size, text } from "./fields.ts";
 import { isLoopback } from "./ip.ts";
 import type { ListenAddress } from "./listen.ts";
 
@@ -56,6 +56,10 @@ export const routerKeys = {
       })
       .prefault({}),
     "Waiting for a replica.",
+  ),
+  max_body: setting(
+    size().prefault("64MiB"),
+    "The largest body of a request, after its Content-Encoding is undone; a larger one is refused with 413.",
   ),
   rescue: setting(
     oneOf(["on", "off"]).prefault("on"),

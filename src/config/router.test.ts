@@ -27,6 +27,7 @@ auth: keys
 cors: ["*"]
 policy: least-work
 queue: { length: 10, wait: 5s, cold_wait: 1m, headroom: 0 }
+max_body: 200MiB
 rescue: off
 count_streams: false
 workers: 4
@@ -44,6 +45,7 @@ describe("router.yaml", () => {
       cors: [],
       policy: "prefix-affinity",
       queue: { length: 1_024, wait: 120_000, cold_wait: 300_000, headroom: 1 },
+      max_body: 64 * 1024 * 1024,
       rescue: "on",
       count_streams: true,
       workers: 1,

@@ -25,6 +25,7 @@ const DEFAULTS = {
     cors: [],
     policy: "prefix-affinity",
     queue: { length: 1_024, wait: 120_000, cold_wait: 300_000, headroom: 1 },
+    max_body: 64 * 1024 * 1024,
     rescue: "on",
     count_streams: true,
   },
@@ -46,6 +47,7 @@ router:
   cors: ["https://app.example", "http://localhost:5173"]
   policy: least-work
   queue: { length: 10, wait: 5s, cold_wait: 1m, headroom: 0 }
+  max_body: 1MB
   rescue: off
   count_streams: false
 engines:
@@ -81,6 +83,7 @@ describe("server.yaml", () => {
         cors: ["https://app.example", "http://localhost:5173"],
         policy: "least-work",
         queue: { length: 10, wait: 5_000, cold_wait: 60_000, headroom: 0 },
+        max_body: 1_000_000,
         rescue: "off",
         count_streams: false,
       },

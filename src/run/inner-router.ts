@@ -35,7 +35,13 @@ export async function openInnerRouter(
       ...{ listen, transport, logger, auth, cors, policy, asksUsage, clock, env },
       stateDir: join(dataDir, "router"),
       rescues: rescue === "on",
-      limits: { queueLength: queue.length, queueWait: queue.wait, coldWait: queue.cold_wait, headroom: queue.headroom },
+      limits: {
+        bodyBytes: config.max_body,
+        queueLength: queue.length,
+        queueWait: queue.wait,
+        coldWait: queue.cold_wait,
+        headroom: queue.headroom,
+      },
       ...(followed === undefined ? {} : { tls: followed.current }),
     });
     followed?.onChange((texts) => {

@@ -52,6 +52,7 @@ export async function startRouterAlone(options: RouterAloneOptions): Promise<Run
     transport: routerDial({ servers: config.servers, token: config.token, tls: identity, env, clock }),
     lastKnown: { path: join(stateDir, "last-known.json"), writes: part.index === 0 },
     limits: {
+      bodyBytes: config.max_body,
       queueLength: Math.ceil(queue.length / part.count),
       queueWait: queue.wait,
       coldWait: queue.cold_wait,
