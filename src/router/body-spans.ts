@@ -69,11 +69,11 @@ const LAST_ENDS = 8;
 
 /** Notes where values begin and end, as a scanner meets them. What comes twice counts where it came last. */
 export class SpanRecorder {
-  readonly #head = new Map<string, Span>();
+  #head: (Span & { readonly key: string })[] = [];
   #start = 0;
   #turns: Span | undefined;
   #firstEnds: number[] = [];
-  readonly #lastEnds = new Array<number>(LAST_ENDS).fill(0);
+  readonly #lastEnds: number[] = [];
   #elements = 0;
   #cacheKey = "";
   #user = "";
@@ -105,8 +105,8 @@ export class SpanRecorder {
     if (key === "model") this.#model = span;
     else if (TURN_KEYS.has(key)) this.#turns = span;
     else if (HEAD_KEYS.has(key)) {
-      this.#head.delete(key);
-      this.#head.set(key, span);
+      this.#head = this.#head.filter((earlier) => earlier.key !== key);
+      this.#head.push({ key, ...span });
     } else if (key === "stream_options") {
       this.#options = { ...span, isObject, isEmpty: this.#optionsEmpty, includeUsage: this.#include };
     }
@@ -144,17 +144,23 @@ export class SpanRecorder {
   }
 
   spans(): BodySpans {
-    const kept = this.#lastEnds.slice(0, Math.min(this.#elements, LAST_ENDS)).toSorted((a, b) => a - b);
-    const known = this.#firstEnds.at(-1) ?? -1;
     return {
-      head: [...this.#head.values()].toSorted((a, b) => a.start - b.start),
+      head: this.#head,
       turns: this.#turns,
-      turnEnds: [...this.#firstEnds, ...kept.filter((end) => end > known)],
+      turnEnds: this.#turnEnds(),
       cacheKey: this.#cacheKey,
       user: this.#user,
       streamOptions: this.#options,
       model: this.#model,
       close: this.#close,
     };
+  }
+
+  #turnEnds(): readonly number[] {
+    // Most conversations are so short that none of their ends was forgotten.
+    if (this.#elements <= FIRST_ENDS) return this.#firstEnds;
+    const kept = this.#lastEnds.slice(0, Math.min(this.#elements, LAST_ENDS)).toSorted((a, b) => a - b);
+    const known = this.#firstEnds.at(-1) ?? -1;
+    return [...this.#firstEnds, ...kept.filter((end) => end > known)];
   }
 }

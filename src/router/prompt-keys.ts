@@ -75,10 +75,11 @@ const hashOfHint = (hint: string): number | undefined => (hint === "" ? undefine
  */
 function passTurns(walk: Walk, turns: Span, turnEnds: readonly number[]): number {
   const ends = turnEnds.length === 0 ? [turns.end] : turnEnds;
-  const last = walk.beginsWithSystem({ start: turns.start, end: ends[0] ?? turns.end }) && ends.length > 1 ? 1 : 0;
+  const last = ends.length > 1 && walk.beginsWithSystem(turns.start, ends[0] ?? turns.end) ? 1 : 0;
   let from = turns.start;
   let opening = 0;
-  for (const [index, end] of ends.entries()) {
+  for (let index = 0; index < ends.length; index++) {
+    const end = ends[index] ?? from;
     if (index === last) opening = walk.keys.length;
     walk.to(from, end);
     if (index === last) walk.markConversation();
@@ -93,6 +94,8 @@ const sessionOnly = (hint: number): PromptKeys => ({ keys: [sessionKey(hint)], c
 /** Goes through ranges of a body that rise or fall, and names what it has passed so far. */
 class Walk {
   readonly #chunks: readonly Buffer[];
+  /** The body, where it came in one piece, as most do. */
+  readonly #whole: Buffer | undefined;
   #crc = 0;
   #bytes = 0;
   #step = FIRST_STEP;
@@ -101,6 +104,7 @@ class Walk {
 
   constructor(chunks: readonly Buffer[]) {
     this.#chunks = chunks;
+    this.#whole = chunks.length === 1 ? chunks[0] : undefined;
   }
 
   /** Passes a range; its end gets a key, and each doubling inside it. */
@@ -116,13 +120,18 @@ class Walk {
   }
 
   /** Whether the first message is for everyone who asks the same way. */
-  beginsWithSystem({ start, end }: Span): boolean {
+  beginsWithSystem(start: number, end: number): boolean {
     const window = Math.min(ROLE_WINDOW, end - start);
-    const text = this.#text(start, start + window) + this.#text(end - window, end);
-    return ROLES_BEFORE_TURNS.some((role) => text.includes(role));
+    return this.#namesRole(start, start + window) || this.#namesRole(end - window, end);
+  }
+
+  #namesRole(start: number, end: number): boolean {
+    const text = this.#text(start, end);
+    return text.includes(ROLES_BEFORE_TURNS[0]) || text.includes(ROLES_BEFORE_TURNS[1]);
   }
 
   #text(start: number, end: number): string {
+    if (this.#whole !== undefined) return this.#whole.toString("latin1", start, end);
     return [...piecesOf(this.#chunks, { start, end })].map((piece) => piece.toString("latin1")).join("");
   }
 
@@ -132,11 +141,28 @@ class Walk {
   }
 
   #pass(start: number, end: number): void {
-    const [only] = this.#chunks;
-    // Most bodies come in one read.
-    if (this.#chunks.length === 1 && only !== undefined) this.#crc = crc32(only.subarray(start, end), this.#crc);
+    if (this.#whole !== undefined) this.#crc = crcOf(this.#whole, { start, end }, this.#crc);
     else for (const piece of piecesOf(this.#chunks, { start, end })) this.#crc = crc32(piece, this.#crc);
     this.#bytes += end - start;
     this.keys.push(this.#crc * LENGTH_STEPS + (this.#bytes % LENGTH_STEPS));
   }
+}
+
+/** Below it the way into native code and a view of the bytes cost more than the bytes. */
+const NATIVE_FROM = 128;
+/** The CRC of each single byte, as zlib counts it. */
+const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => crcOfByte(byte));
+
+function crcOfByte(byte: number): number {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc >>> 0;
+}
+
+/** The CRC of what came before and of these bytes. */
+function crcOf(bytes: Buffer, { start, end }: Span, before: number): number {
+  if (end - start >= NATIVE_FROM) return crc32(bytes.subarray(start, end), before);
+  let crc = ~before;
+  for (let at = start; at < end; at++) crc = (TABLE[(crc ^ (bytes[at] ?? 0)) & 0xff] ?? 0) ^ (crc >>> 8);
+  return ~crc >>> 0;
 }

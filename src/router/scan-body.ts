@@ -63,7 +63,7 @@ export class BodyScanner {
   #offset = 0;
   #depth = 0;
   /** 1 where the enclosing value is an object, by depth. */
-  readonly #isObject = new Uint8Array(DEEPEST_NESTING + 1);
+  readonly #isObject: (0 | 1)[] = [0];
 
   #use: StringUse = "skip";
   /** The chunk ended in a backslash, so the next byte is not what it seems. */
