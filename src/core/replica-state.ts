@@ -104,7 +104,7 @@ export const REPLICA_TRAITS: Readonly<Record<ReplicaKind, Traits>> = {
     holdsResources: true,
     counts: false,
     doc: "It gets no new requests and finishes those that it has.",
-    next: "stopping, when no router has a request in flight there, its time is over, or its engine has ended",
+    next: "stopping, when no router has a request in flight there, its time is over, or its engine has ended; ready again, when it is wanted again",
   },
   stopping: {
     wantedOnNode: false,
@@ -133,7 +133,7 @@ export const REPLICA_TRAITS: Readonly<Record<ReplicaKind, Traits>> = {
     holdsResources: false,
     counts: false,
     doc: "Its node is lost: it may still serve, but nobody can tell.",
-    next: "what its node reports, if that comes back before another replica has its place; else stopped",
+    next: "ready, if its node comes back and it serves while no other serves in its place; else draining, and stopped",
   },
 };
 

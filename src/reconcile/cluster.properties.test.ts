@@ -135,10 +135,10 @@ function publish(world: World): void {
     node.revision += 1;
   }
   const ids = world.replicas.filter(({ state }) => state.kind === "ready").map(({ id }) => id);
-  if (ids.join() === world.table.ids.join()) return;
-  world.table = { revision: world.table.revision + 1, ids };
+  if (ids.join() !== world.table.ids.join()) world.table = { revision: world.table.revision + 1, ids };
   for (const { id, state } of world.replicas) {
-    if (state.kind === "draining" && !world.goneSince.has(id)) world.goneSince.set(id, world.table.revision);
+    if (state.kind !== "draining") world.goneSince.delete(id);
+    else if (!world.goneSince.has(id)) world.goneSince.set(id, world.table.revision);
   }
 }
 

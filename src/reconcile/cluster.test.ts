@@ -1,62 +1,15 @@
 import { describe, expect, test } from "vitest";
+import { kinds, now, plan, report, seen, seenReady } from "../../test/fakes/cluster-plan.ts";
 import { profile, ready, replica } from "../../test/fakes/values.ts";
-import { millis, nodeId, type ProfileName, type ReplicaId, replicaId } from "../core/ids.ts";
-import type { ObservedReplica, ObservedReplicaState } from "../core/observed.ts";
+import { millis, type ProfileName, type ReplicaId, replicaId } from "../core/ids.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica, ReplicaState } from "../core/replica-state.ts";
-import { type ClusterPlan, type ClusterView, reconcileCluster } from "./cluster.ts";
+import type { ClusterView } from "./cluster.ts";
 import type { NodeReport } from "./follow.ts";
 
-const now = millis(1_000_000);
 const smol = profile("smol");
 const changed = profile("smol", { args: ["--new"] });
 const times = (count: number, of: Profile = smol): Profile => ({ ...of, replicas: { kind: "fixed", count } });
-
-const seen = (of: Replica, state: ObservedReplicaState, more: Partial<ObservedReplica> = {}): ObservedReplica => ({
-  id: of.id,
-  profile: of.profile,
-  specHash: of.specHash,
-  state,
-  restarts: 0,
-  pid: undefined,
-  ...more,
-});
-const seenReady: ObservedReplicaState = {
-  kind: "ready",
-  endpoint: { host: "10.0.0.1", port: 41_000 },
-  slots: 4,
-  context: 4096,
-  engine: "llama.cpp b1",
-};
-
-const report = (replicas: readonly ObservedReplica[], more: Partial<NodeReport> = {}): NodeReport => ({
-  liveness: "connected",
-  observed: { revision: 7, replicas },
-  desiredRevision: 7,
-  ...more,
-});
-
-function plan(view: Partial<ClusterView> & { n1?: NodeReport }): ClusterPlan {
-  const { n1, ...rest } = view;
-  return reconcileCluster({
-    profiles: [],
-    replicas: [],
-    nodes: new Map(n1 === undefined ? [] : [[nodeId("n1"), n1]]),
-    routers: { reports: [], goneSince: new Map(), settled: true },
-    drainOf: new Map(),
-    emptying: new Map(),
-    makesRoom: new Set(),
-    scaled: new Map(),
-    now,
-    ...rest,
-  });
-}
-
-const kinds = ({ replicas, remove, create }: ClusterPlan): readonly string[] => [
-  ...replicas.map(({ id, state }) => `${id} ${state.kind}`),
-  ...remove.map((id) => `${id} removed`),
-  ...create.map(({ count }) => `create ${String(count)}`),
-];
 
 const pending: ReplicaState = { kind: "pending", rejections: [] };
 const starting: ReplicaState = { kind: "starting", note: "" };
@@ -297,37 +250,5 @@ describe("stopping ends with proof", () => {
   test("a stopped one is shown once, then removed", () => {
     const { replicas, remove } = plan({ replicas: [replica("a", smol, { kind: "stopped" })], n1: report([]) });
     expect([replicas, remove]).toEqual([[], ["a"]]);
-  });
-});
-
-describe("a lost node", () => {
-  test("B137 its replicas are lost and made anew; what was leaving is lost too", () => {
-    const replicas = [replica("a", smol, ready), replica("b", smol, stopping)];
-    const after = plan({ profiles: [smol], replicas, n1: report([], { liveness: "lost" }) });
-    expect(kinds(after)).toEqual(["a lost", "b lost", "create 1"]);
-  });
-
-  const lost = replica("a", smol, { kind: "lost", reason: "" });
-  const back = report([seen(lost, seenReady)]);
-  test("B50 it comes back after its replica moved: the copy there is stopped, by absence", () => {
-    const moved = replica("b", smol, starting, { on: "n2" });
-    const nodes = (n1: NodeReport) =>
-      new Map([
-        [nodeId("n1"), n1],
-        [nodeId("n2"), report([seen(moved, { kind: "starting", note: "" })])],
-      ]);
-    const view = { profiles: [smol], replicas: [lost, moved] };
-    expect(kinds(plan({ ...view, nodes: nodes(back) }))).toEqual(["a lost", "b starting"]);
-    expect(kinds(plan({ ...view, nodes: nodes(report([])) }))).toEqual(["a stopped", "b starting"]);
-  });
-
-  test("a node that was removed from the cluster takes its replicas with it, and others are made", () => {
-    const view = { profiles: [smol], replicas: [replica("a", smol, ready), replica("b", smol, stopping)] };
-    expect(kinds(plan(view))).toEqual(["a stopped", "b stopped", "create 1"]);
-  });
-
-  test("it comes back before anything took the place: the engine that has served all the time goes on", () => {
-    const waiting = replica("b", smol, pending);
-    expect(kinds(plan({ profiles: [smol], replicas: [lost, waiting], n1: back }))).toEqual(["a ready", "b removed"]);
   });
 });

@@ -1,12 +1,13 @@
 import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import { type Millis, millis, type NodeId, type ProfileName, type ReplicaId } from "../core/ids.ts";
-import { baseCount, type Profile, specHash, withCount } from "../core/profile.ts";
+import { type Profile, specHash, withCount } from "../core/profile.ts";
 import { firstNo, type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
 import { afterDraining, drainedState, type Routers } from "./drain.ts";
-import { followedState, type NodeReports, reportedState, type Sighting, sightingOf } from "./follow.ts";
+import { followedState, type NodeReports, type Sighting, sightingOf } from "./follow.ts";
 import { type Followed, followedGang } from "./gang.ts";
 import { measuredReplica } from "./measured.ts";
+import { returnedState, revived } from "./revive.ts";
 import { type Outgoing, rolloutStep, type Swap } from "./rollout.ts";
 
 /** Everything that the decision about replicas depends on. */
@@ -59,7 +60,7 @@ export function reconcileCluster(view: ClusterView): ClusterPlan {
   for (const asApplied of view.profiles) {
     const scaled = view.scaled.get(asApplied.name);
     const profile = withCount(asApplied, scaled?.wanted);
-    const own = revive(profile, byProfile.get(profile.name) ?? [], view);
+    const own = returning(profile, byProfile.get(profile.name) ?? [], view);
     byProfile.delete(profile.name);
     const outgoing = (replica: Replica): Outgoing | undefined => outgoingOf(replica, view);
     const surplus = scaled?.why;
@@ -73,7 +74,11 @@ export function reconcileCluster(view: ClusterView): ClusterPlan {
   }
   for (const [name, orphans] of byProfile) {
     const drain = view.drainOf.get(name) ?? DRAIN;
-    replicas.push(...orphans.flatMap((replica) => leave(replica, "its profile was deleted", { drain, view })));
+    const left = orphans.map((replica) => {
+      const state = returnedState(replica, view.nodes, { now: view.now, drain });
+      return state === undefined ? replica : withState(replica, state, view.now);
+    });
+    replicas.push(...left.flatMap((replica) => leave(replica, "its profile was deleted", { drain, view })));
   }
   // A stopped one is shown for one pass, so that whoever waits for it sees it.
   const isOver = new Set(view.replicas.filter(({ state }) => state.kind === "stopped").map(({ id }) => id));
@@ -142,29 +147,16 @@ function counted(replica: Replica, sighting: Sighting): Replica {
   return restarts === replica.restarts && pid === replica.pid ? replica : { ...replica, restarts, pid };
 }
 
-/** A lost replica whose node is back, and whose place none has taken yet, goes on: its engine has served all the time. */
-function revive(profile: Profile, replicas: readonly Replica[], { nodes, now }: ClusterView): readonly Replica[] {
-  if (!replicas.some(({ state }) => state.kind === "lost")) return replicas;
-  const hash = specHash(profile);
-  const isPlaced = ({ specHash: of, state, placement }: Replica): boolean =>
-    of === hash && placement !== undefined && !isLeaving(state);
-  let missing = baseCount(profile.replicas) - replicas.filter(isPlaced).length;
+/** Those that go on after all, and those that only finish what they have. */
+function returning(profile: Profile, replicas: readonly Replica[], view: ClusterView): readonly Replica[] {
+  const { nodes, now } = view;
+  const isOutgoing = (replica: Replica): boolean => outgoingOf(replica, view) !== undefined;
+  const back = revived(profile, replicas, { nodes, isOutgoing });
   return replicas.map((replica) => {
-    if (missing <= 0 || replica.state.kind !== "lost" || replica.specHash !== hash) return replica;
-    // Of a gang the ranks that came back are told to stop: it serves with all of them or not at all.
-    if (replica.placement?.gang !== undefined) return replica;
-    const sighting = sightingOf(replica, nodes);
-    if (sighting.kind !== "present" || !isAlive(sighting)) return replica;
-    missing -= 1;
-    return withState(replica, reportedState(sighting.observed.state), now);
+    const state = back.get(replica) ?? returnedState(replica, nodes, { now, drain: profile.rollout.drain });
+    return state === undefined ? replica : withState(replica, state, now);
   });
 }
-
-const isLeaving = ({ kind }: ReplicaState): boolean =>
-  kind === "draining" || kind === "stopping" || kind === "stopped" || kind === "lost";
-
-const isAlive = ({ observed }: Extract<Sighting, { kind: "present" }>): boolean =>
-  observed.state.kind === "preparing" || observed.state.kind === "starting" || observed.state.kind === "ready";
 
 /** The same object when nothing differs, so that nothing is written for a report that says nothing new. */
 function withState(replica: Replica, state: ReplicaState, now: Millis): Replica {

@@ -215,6 +215,42 @@ describe.each(Object.entries(WAYS))("a control plane %s", (_, start) => {
     await expect.poll(() => replicas(on).then((all) => all.map(({ node }) => node)), soon).toEqual(["n2"]);
   });
 
+  test("B50 a node whose replica has moved comes back: its copy is kept until no router has a request in flight there", async () => {
+    const on = await site(start, { yaml: ["nodes: { unreachable_after: 300ms, lost_after: 700ms }"] });
+    const { agent: one, id } = await serving(on);
+    const watching = router(on);
+    await expect.poll(() => watching.routesOf("smol"), soon).toEqual([id]);
+    const two = agent(on, { node: "n2" });
+    const three = agent(on, { node: "n3" });
+    await expect.poll(() => three.desired, soon).toBeDefined();
+    const wanted = only(one.desired?.replicas);
+    await one.drop();
+    await expect.poll(() => two.desired?.replicas.length, soon).toBe(1);
+    two.observe(() => READY);
+    const moved = only(two.desired?.replicas).id;
+    await expect.poll(() => watching.routesOf("smol"), soon).toEqual([moved]);
+    watching.report({ [id]: 2 });
+    // Its agent was away; its engine has worked all the time.
+    const { profile, specHash } = wanted;
+    const observed = {
+      revision: 1,
+      replicas: [{ id: wanted.id, profile, specHash, state: READY, restarts: 0, pid: 7 }],
+    };
+    const back = agent(on, { node: "n1", instance: "back", observed });
+    await expect.poll(() => back.desired, soon).toBeDefined();
+    expect(back.wants(id)).toBe(true);
+    const stateOf = async () => (await replicas(on)).find((replica) => replica.id === id)?.state;
+    await expect.poll(stateOf, soon).toBe("draining");
+    expect(watching.routesOf("smol")).toEqual([moved]);
+    watching.report({ [id]: 1 });
+    expect(await reasons(on, id)).toContain("ReplicaDraining");
+    expect(back.wants(id)).toBe(true);
+    watching.report({});
+    await expect.poll(() => back.wants(id), soon).toBe(false);
+    back.observe(() => READY);
+    await expect.poll(() => replicas(on).then((all) => all.map(({ node }) => node)), soon).toEqual(["n2"]);
+  });
+
   test("the brake: when too many are silent at once nothing moves, and that is said first", async () => {
     const on = await site(start, { yaml: ["nodes: { unreachable_after: 300ms, lost_after: 600ms }"] });
     const { agent: one } = await serving(on);

@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createClient, type Transport } from "@connectrpc/connect";
 import type { DesiredState } from "../../src/core/desired.ts";
 import type { Inventory } from "../../src/core/node.ts";
-import type { ObservedReplicaState } from "../../src/core/observed.ts";
+import type { ObservedReplicaState, ObservedState } from "../../src/core/observed.ts";
 import { desiredFromWire } from "../../src/wire/desired.ts";
 import {
   AgentService,
@@ -21,6 +21,8 @@ export interface ScriptedAgentOptions {
   readonly instance?: string;
   readonly inventory?: Partial<Inventory>;
   readonly heartbeatIntervalMs?: number;
+  /** What its first word says of what runs there. Left out: it does not know yet. */
+  readonly observed?: ObservedState;
 }
 
 /** A client of AgentService that says what a test tells it to say, and remembers what it was told. It runs nothing. */
@@ -41,7 +43,9 @@ export class ScriptedAgent {
     { node, instance = `${node}-1`, heartbeatIntervalMs = 1000, ...rest }: ScriptedAgentOptions,
   ) {
     const sheet = inventoryToWire(inventory({ hostname: node, ...rest.inventory }));
-    this.say({ case: "hello", value: { nodeId: node, instanceId: instance, inventory: sheet, heartbeatIntervalMs } });
+    const observed = rest.observed === undefined ? {} : { observed: observedToWire(rest.observed) };
+    const hello = { nodeId: node, instanceId: instance, inventory: sheet, heartbeatIntervalMs, ...observed };
+    this.say({ case: "hello", value: hello });
     this.ended = this.#run(transport);
   }
 
