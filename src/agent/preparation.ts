@@ -8,6 +8,7 @@ import { ENGINES, resolveEngine } from "../engines/list.ts";
 import type { AttemptEnd } from "../reconcile/supervision.ts";
 import type { EngineProvider } from "./install/provider.ts";
 import type { Prepare, Prepared } from "./node-context.ts";
+import { whySplitFails } from "./split-check.ts";
 import type { ReadyModel } from "./weights/ready.ts";
 import type { WeightStore } from "./weights/store.ts";
 
@@ -35,13 +36,26 @@ interface Had {
 export function createPrepare(options: PrepareOptions): Prepare {
   return async (replica, request) => {
     const named = ENGINES.find(({ name }) => name === replica.engine);
-    if (named === undefined) return await prepareByFiles(options, replica, request);
-    const had = await ensureFirst(options, [named], request);
-    if (!had.ok) return had;
-    const choose = (offered: readonly OfferedFile[]) => named.chooseFiles(offered);
-    const model = await options.weights.ensure(replica.model, { ...request, choose });
-    return model.ok ? ok(preparedOf(had.value, model.value)) : err(endOf(model.error));
+    const prepared =
+      named === undefined
+        ? await prepareByFiles(options, replica, request)
+        : await prepareNamed(options, replica, { ...request, named });
+    if (!prepared.ok) return prepared;
+    const reason = await whySplitFails(replica, prepared.value);
+    return reason === undefined ? prepared : err({ reason, retry: false });
   };
+}
+
+async function prepareNamed(
+  options: PrepareOptions,
+  replica: DesiredReplica,
+  { named, ...request }: Request & { readonly named: Engine },
+): Promise<Result<Prepared, AttemptEnd>> {
+  const had = await ensureFirst(options, [named], request);
+  if (!had.ok) return had;
+  const choose = (offered: readonly OfferedFile[]) => named.chooseFiles(offered);
+  const model = await options.weights.ensure(replica.model, { ...request, choose });
+  return model.ok ? ok(preparedOf(had.value, model.value)) : err(endOf(model.error));
 }
 
 async function prepareByFiles(

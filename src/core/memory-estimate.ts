@@ -36,6 +36,8 @@ export interface ModelNeeds {
   readonly kvPerToken: Bytes;
   /** Those that load the model's format. Left out: it is not known. */
   readonly engines?: readonly EngineName[];
+  /** Why no engine could run it as the profile cuts it, as a sentence without its full stop. Left out: one can, or nobody knows. */
+  readonly blocked?: string;
   /** What would run it does not compute on the CPU. */
   readonly gpuOnly?: true;
   /** What would run it fills the part of a GPU that it is given, whatever it needs. */

@@ -32,10 +32,12 @@ const NOBODY = "no node holds the model yet and its source has not said how larg
 /** What the profile's replicas take with a context of so many tokens; undefined: the model's own. */
 export function needsAt(profile: Profile, known: KnownModel): (context: number | undefined) => ModelNeeds {
   const engine = likelyEngine(profile.engine, known.facts?.format);
+  const blocked = whyNeverSplit(profile, known);
   return (context) => {
     const { args, env } = profile;
     const asked = context === undefined ? { args, env } : { args, env, context };
-    return { ...modelNeeds(profile, known, engine.memoryRules(asked)), ...loadedBy(known) };
+    const needs = { ...modelNeeds(profile, known, engine.memoryRules(asked)), ...loadedBy(known) };
+    return blocked === undefined ? needs : { ...needs, blocked };
   };
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { gpu, GiB, MiB, node, profile, ready, replica, offer } from "../../test/fakes/values.ts";
+import { facts, gpu, GiB, MiB, node, profile, ready, replica, offer } from "../../test/fakes/values.ts";
 import { bytes, gpuUuid, nodeId, replicaId } from "../core/ids.ts";
 import type { ClusterNode } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
@@ -33,6 +33,11 @@ const held = (of: Profile, size: number) => ({
   weights: [{ source: of.model.source, path: "/w", bytes: bytes(size) }],
 });
 
+const joined = (id: string) =>
+  ["0", "1"].map((own) =>
+    gpu(`${id}${own}`, { links: [{ to: gpuUuid(`${id}${own === "0" ? "1" : "0"}`), kind: "nvlink", lanes: 4 }] }),
+  );
+
 describe("place: which node", () => {
   const onA = replica("smol-1", smol, ready, { on: "a" });
   test.each<{ name: string; of: Profile; nodes: readonly ClusterNode[]; replicas?: readonly Replica[]; want: string }>([
@@ -44,6 +49,28 @@ describe("place: which node", () => {
       of: smol,
       nodes: [node("a", held(smol, GiB)), node("b")],
       replicas: [onA],
+      want: "b",
+    },
+    {
+      name: "one whose sibling is on its way out as well as any other",
+      of: smol,
+      nodes: [node("a"), node("b", { memoryAvailable: bytes(30 * GiB) })],
+      replicas: [replica("smol-1", smol, { kind: "stopping", why: "" }, { on: "b" })],
+      want: "b",
+    },
+    {
+      name: "of a small model the fuller one before one that holds it already",
+      of: smol,
+      nodes: [
+        node("a", held(smol, 100 * MiB)),
+        node("b", { memoryAvailable: bytes(20 * GiB), disks: [{ path: "/w", total: bytes(GiB), free: bytes(GiB) }] }),
+      ],
+      want: "b",
+    },
+    {
+      name: "several GPUs that are linked before several that are not",
+      of: needs(2),
+      nodes: [node("a", { gpus: [gpu("a0"), gpu("a1")] }), node("b", { gpus: joined("b") })],
       want: "b",
     },
     {
@@ -118,6 +145,26 @@ describe("place: why not", () => {
       of: profile("p", { engine: "vllm" }),
       nodes: [node("a")],
       want: ["a engine: has no vllm, and server.yaml names none to install (engines:)"],
+    },
+    {
+      name: "a model that the profile cuts in uneven parts, as is known since a node holds it",
+      of: profile("p", { parallel: { tensor: 3, pipeline: 1 }, resources: { nodes: 1, gpus: 3 }, engine: "vllm" }),
+      nodes: [
+        node("a", {
+          weights: [
+            {
+              source: profile("p").model.source,
+              path: "/w",
+              bytes: bytes(GiB),
+              facts: facts({ format: "safetensors" }),
+            },
+          ],
+        }),
+      ],
+      want: [
+        "a split: could not run it: p: the model has 32 attention heads, which 3 GPUs cannot share evenly; " +
+          "set parallel.tensor to 2 or 4",
+      ],
     },
     { name: "no GPUs", of: needs(1), nodes: [node("a")], want: ["a gpus: needs 1 GPU to itself, has none"] },
     {

@@ -6,6 +6,7 @@ import { fabric } from "./filters/fabric.ts";
 import { gpus } from "./filters/gpus.ts";
 import { memory } from "./filters/memory.ts";
 import { selector } from "./filters/selector.ts";
+import { split } from "./filters/split.ts";
 import { snug } from "./island-scorers/snug.ts";
 import type { PlacementPolicy } from "./rules.ts";
 import { accelerated } from "./scorers/accelerated.ts";
@@ -16,7 +17,7 @@ import { weightsHeld } from "./scorers/weights-held.ts";
 
 /** The one list. The first filter that says no gives the reason, so the plain ones come first. */
 export const DEFAULT_POLICY: PlacementPolicy = {
-  filters: [alive, cordoned, selector, fabric, engine, gpus, memory, disk],
+  filters: [split, alive, cordoned, selector, fabric, engine, gpus, memory, disk],
   scorers: [accelerated, spread, linked, weightsHeld, binPack],
   islandScorers: [snug],
 };

@@ -2,7 +2,10 @@ import type { ModelFacts } from "../../core/model-facts.ts";
 import type { Profile } from "../../core/profile.ts";
 
 /** Why the model cannot be split as the profile has it, as a sentence without its full stop; undefined: it can, or nobody knows. */
-export function whyNotSplit({ name, parallel }: Profile, facts: ModelFacts): string | undefined {
+export function whyNotSplit(
+  { name, parallel }: Pick<Profile, "name" | "parallel">,
+  facts: ModelFacts,
+): string | undefined {
   const { tensor, pipeline } = parallel;
   const { heads, layers } = facts;
   if (heads !== undefined && heads % tensor !== 0) {
