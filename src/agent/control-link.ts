@@ -125,6 +125,7 @@ export class ControlLink {
     } finally {
       this.#session = undefined;
       this.#isConnected = false;
+      node.sharing?.onLoss();
       connection.close();
     }
   }

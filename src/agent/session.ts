@@ -54,6 +54,8 @@ export interface SessionNode {
 export interface SharingNode {
   report(): SharingReport;
   onPlan(plan: SharingPlan): void;
+  /** The connection is gone, and with it what was said on it. */
+  onLoss(): void;
 }
 
 interface SessionOptions {

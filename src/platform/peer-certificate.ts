@@ -23,16 +23,22 @@ export function peerCertificates(request: WebRequest): PeerCertificates | undefi
   const connection = connectionOf(request);
   const before = known.get(connection);
   if (before !== undefined) return before;
+  const certificates = certificatesOf(socket);
+  // Typed as an Error, but it is a code.
+  const read = { certificates, problem: socket.authorized ? undefined : String(socket.authorizationError) };
+  known.set(connection, read);
+  return read;
+}
+
+/** What the other end of a TLS connection showed, its own certificate first. */
+export function certificatesOf(socket: TLSSocket): readonly X509Certificate[] {
   const certificates: X509Certificate[] = [];
   let next = socket.getPeerX509Certificate();
   while (next !== undefined && certificates.length < MOST_SENT) {
     certificates.push(new X509Certificate(next.raw));
     next = next.issuerCertificate;
   }
-  // Typed as an Error, but it is a code.
-  const read = { certificates, problem: socket.authorized ? undefined : String(socket.authorizationError) };
-  known.set(connection, read);
-  return read;
+  return certificates;
 }
 
 /** An HTTP/2 request has a stand-in for its socket, a new one each time. */

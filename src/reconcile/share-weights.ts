@@ -145,8 +145,9 @@ function nextLead(group: Group, looking: Looking): Lead | undefined {
   return { leader: next.member.id, done: next.transfer.done, since: looking.now, passed };
 }
 
-/** The one that goes there already, else the one that has the most. */
-const rank = ({ transfer }: Asker): number => (transfer.doing === "origin" ? 2 ** 53 : 0) + transfer.done;
+/** One that the others can fetch from; of those the one that goes there already, else the one that has the most. */
+const rank = ({ member, transfer }: Asker): number =>
+  (member.serves ? 2 ** 52 : 0) + (transfer.doing === "origin" ? 2 ** 51 : 0) + Math.min(transfer.done, 2 ** 50);
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -183,10 +184,12 @@ function orderFor(asker: Asker, { group, lead, isHopeless }: Ordering): WantedFr
   const wrong = new Set(group.askers.flatMap(({ transfer }) => transfer.wrong));
   const willing = others.filter(({ member }) => !wrong.has(member.id));
   const leader = isOrphan ? willing.filter(({ member }) => member.id === lead?.leader) : [];
+  const isOfUse = leader.length > 0 || !group.askers.some(({ member }) => member.id === lead?.leader);
   const partial = willing.filter(({ member, transfer }) => member.id !== lead?.leader && transfer.done > 0);
   return {
     key,
-    toOrigin: isOrphan && (lead?.leader === id || isHopeless),
+    // A leader that gives nothing to anyone is no reason to wait.
+    toOrigin: isOrphan && (lead?.leader === id || isHopeless || !isOfUse),
     leaderDone: lead?.done ?? 0,
     sources: [
       ...nearest(id, key, holders).slice(0, MOST_HOLDERS),

@@ -18,6 +18,9 @@ import type { Prepare } from "../agent/node-context.ts";
 import { PortBook } from "../agent/port-book.ts";
 import { createPrepare } from "../agent/preparation.ts";
 import { Replicas } from "../agent/replicas.ts";
+import { createRecordBook } from "../agent/weights/folder.ts";
+import { Peers } from "../agent/weights/peers/peers.ts";
+import type { Share } from "../agent/weights/fetch-model.ts";
 import { createWeightStore, type WeightStore } from "../agent/weights/store.ts";
 import type { AgentConfig } from "../config/agent.ts";
 import { writeListen } from "../config/listen.ts";
@@ -52,6 +55,7 @@ export class Wiring {
   watch: InventoryWatch | undefined;
   link: ControlLink | undefined;
   renewal: CertificateRenewal | undefined;
+  peers: Peers | undefined;
 
   get address(): string | undefined {
     const address = this.watch?.current().address ?? "";
@@ -80,9 +84,30 @@ export function engineProvider({ config, paths, logger, env }: AgentOptions, dow
   });
 }
 
-export function weightStore({ config, paths, logger, env }: AgentOptions, downloader: Downloader): WeightStore {
+/** With the way over other nodes, which `wiring` gets. */
+export function weightStore(options: AgentOptions, wiring: Wiring, downloader: Downloader): WeightStore {
+  const { config, paths, logger, env, nodeId } = options;
+  const records = createRecordBook();
+  const peers = new Peers({
+    ...{ node: nodeId, dir: paths.weightsDir, records, downloader, clock: systemClock, random: Math.random, logger },
+    isConnected: () => wiring.link?.isConnected ?? false,
+    changed: () => wiring.link?.changed(),
+    onSuspects: () => undefined,
+  });
+  wiring.peers = peers;
   const folders = { dir: paths.weightsDir, modelDirs: config.model_dirs };
-  return createWeightStore({ ...folders, env, downloader, clock: systemClock, logger });
+  const share: Share = (job) => peers.fetch(job);
+  return createWeightStore({ ...folders, env, downloader, clock: systemClock, logger, records, share });
+}
+
+/** Offers other nodes what this one has, at the address that it has now, where the configuration wants it. */
+export function offerWeights({ config, logger }: AgentOptions, { peers, address }: Wiring): void {
+  const listen = config.peer_listen;
+  const host = listen?.host ?? address;
+  peers?.listenAt(listen === undefined || host === undefined ? undefined : { host, port: listen.port });
+  peers?.refresh().catch((error: unknown) => {
+    logger.error(`what this node has for others cannot be looked at: ${messageOf(error)}`);
+  });
 }
 
 interface Suppliers {
@@ -199,6 +224,7 @@ export function controlLink(
       observed: () => replicas.observed,
       logPathOf: (id) => replicas.logPathOf(id),
       hideKey: (id, lines) => replicas.hideKey(id, lines),
+      sharing: wiring.peers,
       onDesired: (desired) => {
         wiring.desired = desired;
         if (desired.weightsConcurrency > 0) weights.setConcurrency(desired.weightsConcurrency);

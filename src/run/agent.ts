@@ -11,6 +11,7 @@ import {
   inventorySources,
   nodeReplicas,
   offerMetrics,
+  offerWeights,
   weightStore,
   Wiring,
 } from "./agent-parts.ts";
@@ -52,7 +53,11 @@ async function startUnlocked(
   const wiring = new Wiring();
   const downloader = createDownloader({ env, clock: systemClock });
   stack.defer(() => downloader.close());
-  const suppliers = { provider: engineProvider(options, downloader), weights: weightStore(options, downloader) };
+  const suppliers = {
+    provider: engineProvider(options, downloader),
+    weights: weightStore(options, wiring, downloader),
+  };
+  stack.defer(async () => wiring.peers?.close());
   const replicas = await nodeReplicas(options, wiring, suppliers);
   const watching = new AbortController();
   stack.defer(() => {
@@ -62,10 +67,15 @@ async function startUnlocked(
   const worn = { labels: sources.labels };
   const watch = await watchInventory({
     gather: () => gatherInventory({ ...sources, ...worn }),
-    onChange: () => wiring.link?.changed(),
+    onChange: () => {
+      wiring.link?.changed();
+      offerWeights(options, wiring);
+    },
     ...{ clock: systemClock, logger, signal: watching.signal },
   });
   wiring.watch = watch;
+  identity.whenCertified((tls) => wiring.peers?.useTls(tls));
+  offerWeights(options, wiring);
   const link = controlLink(options, wiring, { replicas, watch, weights: suppliers.weights, identity });
   stack.defer(await offerMetrics(options, link, { replicas, watch }));
   stack.defer(() => {

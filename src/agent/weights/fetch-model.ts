@@ -16,7 +16,10 @@ import { pinConflict, pinOf } from "./pins.ts";
 import { lookAtModel, type ReadyModel } from "./ready.ts";
 import { withHeld, withModel } from "./record.ts";
 import type { Semaphore } from "./semaphore.ts";
-import type { Described } from "./sources/source.ts";
+import type { SharedJob } from "./peers/fetch-shared.ts";
+import { writePieceFile } from "./peers/piece-file.ts";
+import { keyOf } from "./peers/shelf.ts";
+import type { Described, FetchedWeights, FetchRequest } from "./sources/source.ts";
 
 export interface FetchPlace {
   /** The weights folder. */
@@ -24,7 +27,11 @@ export interface FetchPlace {
   readonly records: RecordBook;
   /** Files at once, of all models together. */
   readonly semaphore: Semaphore;
+  /** The way over other nodes. Undefined: everything comes from its source. */
+  readonly share: Share | undefined;
 }
+
+export type Share = (job: SharedJob) => Promise<Result<FetchedWeights, WeightFailure>>;
 
 export interface FetchOrder {
   readonly spec: ModelSpec;
@@ -138,18 +145,40 @@ async function fetchAll(
           progress.report(file.name, one);
         },
       };
-      const outcome = await place.semaphore.run(() => remote.fetch(file, request), signal);
-      if (outcome?.ok === true) {
-        const { bytes, sha256 } = outcome.value;
-        await place.records.change(folder, (record) => withHeld(record, { name: file.name, bytes, sha256 }));
-        return;
-      }
+      const outcome = await place.semaphore.run(() => fetchOne(place, remote, { spec, file, request, folder }), signal);
+      if (outcome?.ok === true) return;
       failure ??= outcome?.error ?? lasting("aborted", `${spec.source}: fetching was stopped`);
       // One file that cannot be had is reason enough not to fetch the rest of the model.
       halt.abort();
     }),
   );
   return failure;
+}
+
+interface FileOrder {
+  readonly spec: ModelSpec;
+  readonly file: RemoteFile;
+  readonly request: FetchRequest;
+  readonly folder: string;
+}
+
+async function fetchOne(
+  place: FetchPlace,
+  remote: Remote,
+  { spec, file, request, folder }: FileOrder,
+): Promise<Result<FetchedWeights, WeightFailure>> {
+  const settle = async ({ bytes, sha256, pieces }: FetchedWeights): Promise<void> => {
+    if (pieces !== undefined) await writePieceFile(request.target, { bytes, sha256, pieces });
+    await place.records.change(folder, (record) => withHeld(record, { name: file.name, bytes, sha256 }));
+  };
+  const fromOrigin = (asked: FetchRequest): ReturnType<Remote["fetch"]> => remote.fetch(file, asked);
+  if (place.share !== undefined && remote.isOwn !== true) {
+    const key = keyOf(remote.folder, file.name);
+    return await place.share({ key, source: spec.source, bytes: file.bytes, request, fromOrigin, settle });
+  }
+  const outcome = await fromOrigin(request);
+  if (outcome.ok) await settle(outcome.value);
+  return outcome;
 }
 
 async function complete(

@@ -9,8 +9,8 @@ import type { Downloader } from "../../platform/fetch/download.ts";
 import { isErrno } from "../../platform/files.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { lasting, passing, type WeightFailure } from "./failure.ts";
-import type { FetchOrder } from "./fetch-model.ts";
-import { createRecordBook } from "./folder.ts";
+import type { FetchOrder, Share } from "./fetch-model.ts";
+import { createRecordBook, type RecordBook } from "./folder.ts";
 import { fetchedModels, findHeld } from "./held.ts";
 import { createFactsBook } from "./model-facts.ts";
 import { identityOf, namedFile } from "./identity.ts";
@@ -33,6 +33,10 @@ export interface WeightStoreOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** Of the folders in `dir`, where others change them too. */
+  readonly records?: RecordBook;
+  /** The way over other nodes. Left out: everything comes from its source. */
+  readonly share?: Share;
 }
 
 export interface EnsureRequest {
@@ -57,9 +61,9 @@ export interface WeightStore {
 const DEFAULT_CONCURRENCY = 4;
 
 export function createWeightStore(options: WeightStoreOptions): WeightStore {
-  const { dir, modelDirs, downloader, env, logger } = options;
+  const { dir, modelDirs, downloader, env, logger, share } = options;
   const roots = [dir, ...modelDirs];
-  const records = createRecordBook();
+  const records = options.records ?? createRecordBook();
   const pins = createPinCheck();
   const semaphore = createSemaphore(DEFAULT_CONCURRENCY);
   const turns = createTurns();
@@ -92,7 +96,7 @@ export function createWeightStore(options: WeightStoreOptions): WeightStore {
       return await useLocal(spec, { folder, files: offerOf(files, namedFile(source)) }, { choose, pins });
     }
     const { fetchModel } = await import("./fetch-model.ts");
-    return await fetchModel({ dir, records, semaphore }, described.value, order);
+    return await fetchModel({ dir, records, semaphore, share }, described.value, order);
   };
 
   return {

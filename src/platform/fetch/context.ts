@@ -1,6 +1,7 @@
 import { type Millis, millis } from "../../core/ids.ts";
 import type { Clock } from "../clock.ts";
 import type { HostLimits } from "./limits.ts";
+import type { OpenParts } from "./open-parts.ts";
 import type { Transport } from "./transport.ts";
 
 export interface RetryPolicy {
@@ -15,6 +16,7 @@ export interface FetchContext {
   readonly clock: Clock;
   readonly transport: Transport;
   readonly limits: HostLimits;
+  readonly open: OpenParts;
   readonly idleTimeout: Millis;
   readonly retry: RetryPolicy;
   /** Connections for one large file. */

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { type Millis, millis } from "../../core/ids.ts";
 import type { Result } from "../../core/result.ts";
 import type { Clock } from "../clock.ts";
@@ -6,7 +7,9 @@ import { createDiskSpace } from "./disk.ts";
 import type { FetchFailure } from "./failure.ts";
 import { fetchFile, type FetchedFile, type FileRequest } from "./fetch-file.ts";
 import { createFlights } from "./flights.ts";
+import { type Gathering, type GatherRequest, openGathering } from "./gather.ts";
 import { createHostLimits } from "./limits.ts";
+import { type OpenPart, OpenParts } from "./open-parts.ts";
 import type { FetchEnv } from "./proxy.ts";
 import { fetchStart, type FileStart, type StartRequest } from "./start.ts";
 import { fetchText, type TextAnswer, type TextRequest } from "./text.ts";
@@ -34,6 +37,10 @@ export interface Downloader {
    * share one download; two processes never write one file.
    */
   file(request: FileRequest): Promise<Result<FetchedFile, FetchFailure>>;
+  /** For a file whose pieces the caller gets by itself, from wherever. What an earlier download of it left is gone on with. */
+  gather(request: GatherRequest): Promise<Result<Gathering, FetchFailure>>;
+  /** The file on its way to `target`, for whoever wants to read from it; undefined when there is none. */
+  open(target: string): OpenPart | undefined;
   /** Any status is an answer, but "too many requests". */
   text(request: TextRequest): Promise<Result<TextAnswer, FetchFailure>>;
   /** The first bytes of a file, asked for once. */
@@ -52,6 +59,7 @@ export function createDownloader(options: DownloaderOptions): Downloader {
     clock: options.clock,
     transport: createTransport(options.env),
     limits: createHostLimits(options.clock),
+    open: new OpenParts(),
     idleTimeout: options.idleTimeout ?? DEFAULT_IDLE,
     retry: options.retry ?? DEFAULT_RETRY,
     parts: options.parts ?? DEFAULT_PARTS,
@@ -60,6 +68,8 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   const space = createDiskSpace();
   return {
     file: createFlights((job) => fetchFile(context, space, job)),
+    gather: (request) => openGathering(context, space, request),
+    open: (target) => context.open.find(resolve(target)),
     text: (request) => fetchText(context, request),
     start: (request) => fetchStart(context, request),
     close: () => context.transport.close(),

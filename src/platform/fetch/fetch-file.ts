@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { type Bytes, bytes } from "../../core/ids.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import { hashFile } from "../hash-file.ts";
@@ -8,6 +9,8 @@ import { DiskError, type DiskSpace } from "./disk.ts";
 import { type FetchFailure, shownUrl } from "./failure.ts";
 import { createFrontierHash, type FrontierHash, type HashedFile } from "./frontier-hash.ts";
 import { createMeter, SAMPLE_EVERY } from "./meter.ts";
+import type { OpenPart } from "./open-parts.ts";
+import { readRange } from "./part-file.ts";
 import { writtenBytes } from "./prepare.ts";
 import { runTransfer } from "./run-transfer.ts";
 import type { Transfer } from "./transfer.ts";
@@ -17,6 +20,8 @@ export interface FileProgress {
   /** 0: the source did not say. */
   readonly total: Bytes;
   readonly bytesPerSecond: number;
+  /** Bytes that came over the network in this call; what an earlier one left is not among them. */
+  readonly received: number;
 }
 
 export interface FileRequest {
@@ -25,6 +30,8 @@ export interface FileRequest {
   /** Hex. A file with other bytes is never left under the target's name. */
   readonly sha256?: string;
   readonly bytes?: number;
+  /** Whether the hashes of its pieces are wanted too, for others that get the file from here. */
+  readonly pieces?: boolean;
   /** Sent to the address's own origin and to no other, whatever redirects say. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -36,6 +43,8 @@ export interface FetchedFile {
   readonly bytes: Bytes;
   /** Hex, of what is on disk. */
   readonly sha256: string;
+  /** Hex, of each piece, where they were asked for; none of a file that was there before. */
+  readonly pieces?: readonly string[];
 }
 
 export interface FileJob {
@@ -107,7 +116,7 @@ async function fetchOnce(
   const { request, signal, url } = job;
   const sha256 = request.sha256?.toLowerCase();
   const claimed = await claimPart({ target: request.target, url, sha256 }, context.clock, signal);
-  const hasher = createFrontierHash();
+  const hasher = createFrontierHash(() => (request.pieces === true ? transfer.size : undefined));
   const transfer: Transfer = {
     context,
     space,
@@ -127,8 +136,10 @@ async function fetchOnce(
     resolved: undefined,
     isPlain: false,
     releaseSpace: () => undefined,
+    received: 0,
     hitFullDisk: false,
   };
+  const close = context.open.register(request.target, () => openPartOf(transfer, hasher));
   const report = createReport(context, job, transfer);
   try {
     const failure = await runTransfer(transfer);
@@ -136,6 +147,7 @@ async function fetchOnce(
     report(true);
     return await complete(transfer, hasher);
   } finally {
+    close();
     transfer.releaseSpace();
     await transfer.part?.release();
   }
@@ -164,12 +176,27 @@ async function complete(transfer: Transfer, hasher: FrontierHash): Promise<Resul
   const isRight = transfer.sha256 === undefined || transfer.sha256 === hash.sha256;
   transfer.part = undefined;
   if (isWhole && isRight) {
+    const pieces = hasher.pieces(part);
     await part.finish(target);
-    return ok({ path: target, bytes: bytes(hash.bytes), sha256: hash.sha256 });
+    return ok({
+      ...{ path: target, bytes: bytes(hash.bytes), sha256: hash.sha256 },
+      ...(pieces.length === 0 ? {} : { pieces }),
+    });
   }
   // Nothing of it can be trusted, so nothing is resumed from it.
   await part.discard();
   return err({ kind: "wrong-bytes", message: wrongBytes(transfer, hash) });
+}
+
+/** Pieces are noted from the first on, since their hashes come from the same reading as that of the whole. */
+function openPartOf({ part, size }: Transfer, hasher: FrontierHash): OpenPart | undefined {
+  if (part === undefined || size === undefined) return undefined;
+  return {
+    size,
+    generation: basename(part.path),
+    notes: () => hasher.pieces(part).map((sha256, index) => ({ index, sha256 })),
+    read: (range) => readRange(part, range),
+  };
 }
 
 function wrongBytes({ url, sha256, announced, size }: Transfer, hash: HashedFile): string {
@@ -191,6 +218,7 @@ function createReport(context: FetchContext, job: FileJob, transfer: Transfer): 
       done: bytes(done),
       total: bytes(transfer.size ?? transfer.announced ?? 0),
       bytesPerSecond: meter.rate(),
+      received: transfer.received,
     });
   };
   return (isLast) => {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { PartFile } from "./part-file.ts";
+import { createPieceHasher, type PieceHasher } from "./piece-hashes.ts";
 import { prefixOf } from "./ranges.ts";
 
 const STEP_BYTES = 1024 * 1024;
@@ -19,12 +20,15 @@ export interface FrontierHash {
   follow(part: PartFile): void;
   /** Once everything is written. */
   finish(part: PartFile): Promise<HashedFile>;
+  /** Of the pieces of that part file that were hashed by now, from the first on; none when they are not wanted. */
+  pieces(part: PartFile): readonly string[];
 }
 
-export function createFrontierHash(): FrontierHash {
+/** `piecesOf`: the size of the whole file when the hashes of its pieces are wanted too. */
+export function createFrontierHash(piecesOf: () => number | undefined = () => undefined): FrontierHash {
   let current: { readonly part: PartFile; readonly hash: OneHash } | undefined;
   const hashOf = (part: PartFile): OneHash => {
-    if (current?.part !== part) current = { part, hash: hashPart(part) };
+    if (current?.part !== part) current = { part, hash: hashPart(part, piecesOf()) };
     return current.hash;
   };
   return {
@@ -35,16 +39,19 @@ export function createFrontierHash(): FrontierHash {
         .catch(() => undefined);
     },
     finish: (part) => hashOf(part).finish(),
+    pieces: (part) => (current?.part === part ? current.hash.pieces() : []),
   };
 }
 
 interface OneHash {
   advance(): Promise<void>;
   finish(): Promise<HashedFile>;
+  pieces(): readonly string[];
 }
 
-function hashPart(part: PartFile): OneHash {
+function hashPart(part: PartFile, size: number | undefined): OneHash {
   const hash = createHash("sha256");
+  const pieces: PieceHasher | undefined = size === undefined ? undefined : createPieceHasher(size);
   const buffer = Buffer.allocUnsafe(STEP_BYTES);
   let hashed = 0;
   let running: Promise<void> | undefined;
@@ -57,6 +64,7 @@ function hashPart(part: PartFile): OneHash {
       // Cut short from outside: the number of bytes will say so.
       if (count === 0) return;
       hash.update(buffer.subarray(0, count));
+      pieces?.update(buffer.subarray(0, count));
       hashed += count;
     }
   };
@@ -67,6 +75,7 @@ function hashPart(part: PartFile): OneHash {
 
   return {
     advance,
+    pieces: () => pieces?.hashes() ?? [],
     async finish() {
       await running?.catch(() => undefined);
       await advance();

@@ -34,6 +34,8 @@ export interface Transfer {
   isPlain: boolean;
   /** Gives back what was booked on the disk. */
   releaseSpace: () => void;
+  /** Bytes that came over the network, also those that were thrown away again. */
+  received: number;
   /** The disk became full under it. */
   hitFullDisk: boolean;
 }
@@ -146,6 +148,7 @@ export async function consume(
       await part.write(useful, position);
       watch.heard();
       position += useful.length;
+      transfer.received += useful.length;
       transfer.onBytes();
       // More than was asked for. At the exact end the body is left to end by itself: then its connection is used again.
       if (useful.length < chunk.length) break;

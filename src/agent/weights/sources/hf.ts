@@ -157,11 +157,13 @@ async function fetchFile(hub: Hub, commit: string, job: FileJob): Promise<Result
     headers,
     signal: AbortSignal.any([signal, job.request.signal]),
     onProgress: job.request.onProgress,
+    pieces: true,
     ...(sha256 === undefined ? {} : { sha256 }),
     ...(published.bytes === 0 ? {} : { bytes: published.bytes }),
   });
   if (!outcome.ok) return err(fromFetch(`hf:${source.repo}`, outcome.error));
-  return ok({ bytes: outcome.value.bytes, sha256: outcome.value.sha256 });
+  const { bytes, sha256: hash, pieces } = outcome.value;
+  return ok({ bytes, sha256: hash, pieces });
 }
 
 /** Asks the file itself where the listing had no hash. The redirect to the content network is the answer, not followed. */

@@ -16,9 +16,17 @@ export const httpsSource: WeightSource<ModelSource & { kind: "https" }> = {
         files,
         async fetch({ name }, { target, sha256, signal, onProgress }) {
           const pin = sha256 === undefined ? {} : { sha256 };
-          const outcome = await downloader.file({ url: beside(url, name), target, signal, onProgress, ...pin });
+          const outcome = await downloader.file({
+            url: beside(url, name),
+            target,
+            signal,
+            onProgress,
+            pieces: true,
+            ...pin,
+          });
           if (!outcome.ok) return { ok: false, error: fromFetch(shown(url), outcome.error) };
-          return ok({ bytes: outcome.value.bytes, sha256: outcome.value.sha256 });
+          const { bytes, sha256: hash, pieces } = outcome.value;
+          return ok({ bytes, sha256: hash, pieces });
         },
         async start({ name }, bytes) {
           const start = await downloader.start({ url: beside(url, name), bytes, signal: asking });

@@ -23,6 +23,8 @@ export interface FetchRequest {
     readonly done: Bytes;
     readonly total: Bytes;
     readonly bytesPerSecond: number;
+    /** Bytes that came over the network for this request. */
+    readonly received: number;
   }) => void;
 }
 
@@ -30,6 +32,8 @@ export interface FetchedWeights {
   readonly bytes: number;
   /** Hex. */
   readonly sha256: string;
+  /** Hex, of its pieces; left out when only the whole was hashed. */
+  readonly pieces?: readonly string[] | undefined;
 }
 
 /** A model at its source, at one revision. */
@@ -41,6 +45,8 @@ export type Described =
       /** One name, for the folder that this revision gets. */
       readonly folder: string;
       readonly files: readonly RemoteFile[];
+      /** Nothing comes from elsewhere, so no other node is asked for it either. */
+      readonly isOwn?: boolean;
       fetch(file: RemoteFile, request: FetchRequest): Promise<Result<FetchedWeights, WeightFailure>>;
       /** The first bytes of one of the files, without fetching it. Left out: the source has no way to give them. */
       start?(file: RemoteFile, bytes: number): Promise<Result<FileStart, WeightFailure>>;

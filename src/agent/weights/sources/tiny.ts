@@ -13,6 +13,7 @@ export const tinySource: WeightSource<{ readonly kind: "tiny" }> = {
       ok({
         kind: "remote",
         folder: "tiny",
+        isOwn: true,
         files: [{ name: "tiny.gguf", bytes: content.length, sha256 }],
         async fetch(_file, { target }) {
           await writeFileAtomic(target, content);

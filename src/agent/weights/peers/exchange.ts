@@ -1,0 +1,131 @@
+import { type Millis, millis } from "../../../core/ids.ts";
+import type {
+  SharedFile,
+  SharedTransfer,
+  SharingOrder,
+  SharingPermission,
+  SharingPlan,
+  SharingReport,
+} from "../../../core/sharing.ts";
+import type { Clock } from "../../../platform/clock.ts";
+
+/** A file that this node is getting. */
+export interface OwnTransfer {
+  readonly key: string;
+  /** What the control plane last said of it; undefined: nothing yet on this connection. */
+  order(): SharingOrder | undefined;
+  update(news: Partial<Omit<SharedTransfer, "source">>): void;
+  /** Called when the control plane has said something new, of this file or another. */
+  onPlan(listener: () => void): () => void;
+  end(): void;
+}
+
+interface ExchangeOptions {
+  readonly clock: Clock;
+  /** Whether a control plane has accepted this node now. */
+  readonly isConnected: () => boolean;
+  /** There is something new to report. */
+  readonly changed: () => void;
+  readonly onPermissions: (permissions: readonly SharingPermission[], now: Millis) => void;
+  readonly onSuspects: (keys: readonly string[]) => void;
+}
+
+/** Growing numbers are not worth a message each. */
+const TELL_EVERY = millis(1_000);
+
+/** What this node tells the control plane of the weights that it has and gets, and what it is told. */
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #transfers = new Map<string, SharedTransfer>();
+  readonly #listeners = new Set<() => void>();
+  #held: readonly SharedFile[] = [];
+  #port = { port: 0, tls: false };
+  #bytes = { origin: 0, peer: 0 };
+  #orders = new Map<string, SharingOrder>();
+  #isTelling = false;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+  }
+
+  get isConnected(): boolean {
+    return this.#options.isConnected();
+  }
+
+  get bytes(): { readonly origin: number; readonly peer: number } {
+    return this.#bytes;
+  }
+
+  report(): SharingReport {
+    return {
+      ...this.#port,
+      held: this.#held,
+      transfers: [...this.#transfers.values()],
+      originBytes: this.#bytes.origin,
+      peerBytes: this.#bytes.peer,
+    };
+  }
+
+  take({ orders, permissions, suspects }: SharingPlan): void {
+    this.#orders = new Map(orders.map((order) => [order.key, order]));
+    this.#options.onPermissions(permissions, this.#options.clock.monotonic());
+    if (suspects.length > 0) this.#options.onSuspects(suspects);
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** What was said on a connection that is gone is not what holds now. */
+  forget(): void {
+    this.#orders.clear();
+  }
+
+  serveOn(port: { readonly port: number; readonly tls: boolean }): void {
+    this.#port = port;
+    this.#options.changed();
+  }
+
+  hold(held: readonly SharedFile[]): void {
+    this.#held = held;
+    this.#options.changed();
+  }
+
+  /** Bytes that came over the network. */
+  count(kind: "origin" | "peer", bytes: number): void {
+    this.#bytes = { ...this.#bytes, [kind]: this.#bytes[kind] + bytes };
+  }
+
+  begin(file: SharedFile, source: string): OwnTransfer {
+    const { key } = file;
+    const begun: SharedTransfer = { file, source, doing: "waiting", done: 0, round: 1, wrong: [], from: [] };
+    this.#transfers.set(key, begun);
+    this.#orders.delete(key);
+    this.#options.changed();
+    return {
+      key,
+      order: () => this.#orders.get(key),
+      update: (news) => {
+        const before = this.#transfers.get(key);
+        if (before === undefined) return;
+        this.#transfers.set(key, { ...before, ...news });
+        if (Object.keys(news).every((name) => name === "done")) this.#tellLater();
+        else this.#options.changed();
+      },
+      onPlan: (listener) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+      end: () => {
+        this.#transfers.delete(key);
+        this.#options.changed();
+      },
+    };
+  }
+
+  #tellLater(): void {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    this.#options.clock.after(TELL_EVERY, () => {
+      this.#isTelling = false;
+      this.#options.changed();
+    });
+  }
+}
