@@ -6,6 +6,7 @@ import { METRICS as AGENT_METRICS } from "../src/agent/metrics.ts";
 import { METRICS as CONTROL_METRICS } from "../src/control/metrics.ts";
 import { METRICS as ROUTER_METRICS } from "../src/router/metrics.ts";
 import { ROUTING_POLICIES } from "../src/routing/policies.ts";
+import { DEFAULT_POLICY } from "../src/scheduler/policies.ts";
 import { type Layer, LAYERS } from "./layers.js";
 import { markdownTable } from "./markdown-table.ts";
 
@@ -20,6 +21,7 @@ export function pages(): Readonly<Record<string, string>> {
     "docs/reference/config.md": page("Configuration", configuration()),
     "docs/reference/errors.md": page("Errors", errors()),
     "docs/reference/metrics.md": page("Metrics", metrics()),
+    "docs/reference/placement.md": page("How a node is chosen", placement()),
     "docs/reference/policies.md": page("How a replica is chosen", policies()),
     "docs/reference/replica-states.md": page("The states of a replica", replicaStates()),
   };
@@ -73,6 +75,32 @@ function errors(): string {
     doc,
   ]);
   return `What the router answers a client, and what a command ends with.\n\n${markdownTable(head, rows)}`;
+}
+
+const PLACEMENT = [
+  "A node is asked by each of these rules, in this order. The first no is told with the replica that waits for a place;",
+  "`llmgw ctl explain` tells every no, with the smallest change that would make it a yes.",
+].join("\n");
+
+const SCORES = [
+  "Of the nodes that say yes, the one with the highest sum gets the replica; of equals the first by its id. Each score is",
+  "between 0 and its weight.",
+].join("\n");
+
+const ISLANDS = "Of a replica over several nodes, this is added to the mean of its nodes' scores.";
+
+function placement(): string {
+  const { filters, scorers, islandScorers } = DEFAULT_POLICY;
+  const rules = markdownTable(
+    ["rule", "yes when"],
+    filters.map(({ name, doc }) => [code(name), doc]),
+  );
+  const scores = (list: typeof scorers | typeof islandScorers): string =>
+    markdownTable(
+      ["score", "weight", "what it prefers"],
+      list.map(({ name, weight, doc }) => [code(name), String(weight), doc]),
+    );
+  return [PLACEMENT, rules, SCORES, scores(scorers), ISLANDS, scores(islandScorers)].join("\n\n");
 }
 
 interface MetricRow {
