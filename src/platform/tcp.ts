@@ -95,18 +95,31 @@ export class TcpConnection {
   }
 
   #write(head: string, body: readonly Buffer[]): void {
-    const bytes = body.reduce((sum, piece) => sum + piece.length, head.length);
+    let bytes = head.length;
+    for (const piece of body) bytes += piece.length;
     if (bytes <= JOIN_BYTES) {
-      const joined = Buffer.allocUnsafe(bytes);
-      let at = joined.write(head, "latin1");
-      for (const piece of body) at += piece.copy(joined, at);
-      this.#socket.write(joined);
+      // As text of one byte a character: a buffer for both would be made and thrown away for each request.
+      let joined = head;
+      for (const piece of body) joined += piece.toString("latin1");
+      this.#socket.write(joined, "latin1");
       return;
     }
     this.#socket.cork();
     this.#socket.write(head, "latin1");
     for (const piece of body) this.#socket.write(piece);
     this.#socket.uncork();
+  }
+
+  /** Sends more of a body. False: nothing more should be sent before it has drained. */
+  write(pieces: readonly Buffer[]): boolean {
+    this.#socket.cork();
+    for (const piece of pieces) this.#socket.write(piece);
+    this.#socket.uncork();
+    return !this.#socket.writableNeedDrain;
+  }
+
+  onceDrained(then: () => void): void {
+    this.#socket.once("drain", then);
   }
 
   /** Whether everything sent has been handed to the system. */

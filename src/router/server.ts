@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
@@ -165,7 +165,7 @@ export class RouterServer {
   /** `refusal`: what is wrong with its head. */
   #onRequest(http: HttpExchange, refusal?: Refusal): void {
     const { req, res } = http;
-    if (this.#isStopping && res instanceof ServerResponse) res.shouldKeepAlive = false;
+    if (this.#isStopping) res.closeAfter?.();
     const { path, target } = splitTarget(req.url ?? "/");
     const requestId = requestIdOf(req.headers["x-request-id"]);
     const shape = shapeOf(path, req.headers);

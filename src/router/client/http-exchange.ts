@@ -10,6 +10,8 @@ export interface ClientRequest extends Pick<IncomingMessage, "method" | "headers
 export interface ClientResponse {
   readonly headersSent: boolean;
   readonly writableNeedDrain: boolean;
+  /** Takes no further request on its connection. Left out: that is told in another way. */
+  closeAfter?(): void;
   writeHead(status: number, headers: string[]): unknown;
   writeContinue(): void;
   flushHeaders(): void;

@@ -9,6 +9,7 @@ import type { RouterLimits } from "../limits.ts";
 import type { Sweep } from "../sweep.ts";
 import { PROTOCOLS, ProtocolSplit } from "./by-protocol.ts";
 import type { HttpExchange } from "./http-exchange.ts";
+import { Http1Answer } from "./http1-answer.ts";
 import { exchangeOfStream, headRefusal } from "./http2-request.ts";
 import { Http2Sessions } from "./http2-sessions.ts";
 import { malformedAnswer } from "./malformed.ts";
@@ -78,10 +79,10 @@ export class ClientPort {
         ? createServer(options)
         : createTlsServer({ ...options, ...tls, ALPNProtocols: [...PROTOCOLS] });
     server.on("request", (req, res) => {
-      onRequest({ req, body: req, res, socket: req.socket, waitsForContinue: false });
+      onRequest({ req, body: req, res: new Http1Answer(res), socket: req.socket, waitsForContinue: false });
     });
     server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
-      onRequest({ req, body: req, res, socket: req.socket, waitsForContinue: true });
+      onRequest({ req, body: req, res: new Http1Answer(res), socket: req.socket, waitsForContinue: true });
     });
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       this.#onClientError(error, socket);
