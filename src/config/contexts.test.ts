@@ -48,3 +48,14 @@ test("without it the one before is current again, if there still is one", () => 
   expect(withoutContext({ ...file, current: "a" }, "b", undefined)).toEqual({ current: "a", contexts: { a: up } });
   expect(withoutContext(file, "c", "a")).toBe(file);
 });
+
+test("what is wrong is told with its line, and never with what stands there", () => {
+  const parsed = parseContexts("current: a\ncontexts:\n  a: { server: http://a:1, token: llmgw-user-secret");
+  expect(parsed).toMatchObject({ ok: false, error: [expect.stringMatching(/^line 3: /)] });
+  expect(JSON.stringify(parsed)).not.toContain("secret");
+});
+
+test("a file of many empty lines takes no longer than one of words", () => {
+  const parsed = parseContexts(`a: [${"\n".repeat(200_000)}*`);
+  expect(parsed.ok).toBe(false);
+});

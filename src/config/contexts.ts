@@ -1,4 +1,4 @@
-import { parseDocument, stringify } from "yaml";
+import { LineCounter, parseDocument, stringify } from "yaml";
 import { z } from "zod";
 import { messageOf } from "../core/errors.ts";
 import { err, ok, type Result } from "../core/result.ts";
@@ -42,8 +42,14 @@ export function parseContexts(text: string): Result<ContextFile, readonly string
 /** The parser throws where an alias stands for nothing or for too much, and where texts nest thousands deep. */
 function readValue(text: string): Result<unknown, readonly string[]> {
   try {
-    const document = parseDocument(text, { uniqueKeys: true, logLevel: "error" });
-    if (document.errors.length > 0) return err(document.errors.map((error) => error.message));
+    // The parser's own pretty words repeat the line, which may hold a token, and take minutes over many empty ones.
+    const lineCounter = new LineCounter();
+    const document = parseDocument(text, { uniqueKeys: true, logLevel: "error", prettyErrors: false, lineCounter });
+    if (document.errors.length > 0) {
+      return err(
+        document.errors.map(({ pos: [at], message }) => `line ${String(lineCounter.linePos(at).line)}: ${message}`),
+      );
+    }
     // As maps: a key that is a map itself would be written out as a text, which takes minutes where such keys nest.
     return ok(asObject(document.toJS({ mapAsMap: true })));
   } catch (error) {

@@ -68,7 +68,8 @@ const PIECES = [
   '"body":',
 ];
 
-const HUGE = Buffer.alloc(40 * 2 ** 20, 0x20);
+/** More than one message may have. */
+const HUGE = Buffer.alloc(34 * 2 ** 20, 0x20);
 /** 64 MiB of spaces in 64 KiB. */
 const BOMB = gzipSync(Buffer.alloc(64 * 2 ** 20, 0x20));
 
