@@ -144,9 +144,7 @@ export class WeightsDesk {
 
   /** Once for each find: it stands in the reports for as long as the file is being fetched. */
   #tellWrong(nodes: readonly SharingNode[]): void {
-    const found = nodes.flatMap(({ id, report }) =>
-      report.transfers.flatMap(({ file, wrong }) => wrong.map((peer) => ({ id, peer, key: file.key }))),
-    );
+    const found = nodes.flatMap(({ id, report }) => report.finds.map(({ node: peer, key }) => ({ id, peer, key })));
     const current = new Set(found.map((one) => JSON.stringify(one)));
     for (const one of found) {
       const name = JSON.stringify(one);
@@ -171,9 +169,5 @@ const alone = (nodes: readonly SharingNode[], id: NodeId): SharingPlan => ({
 });
 
 const suspectsOf = (nodes: readonly SharingNode[], id: NodeId): readonly string[] => [
-  ...new Set(
-    nodes.flatMap(({ report }) =>
-      report.transfers.filter(({ wrong }) => wrong.includes(id)).map(({ file }) => file.key),
-    ),
-  ),
+  ...new Set(nodes.flatMap(({ report }) => report.finds.filter(({ node }) => node === id).map(({ key }) => key))),
 ];

@@ -39,6 +39,14 @@ export interface SharingReport {
   /** Bytes of weights that came to the node since its agent started. */
   readonly originBytes: number;
   readonly peerBytes: number;
+  /** Said for a while after they were made, also when the file is here by then. */
+  readonly finds: readonly WrongBytes[];
+}
+
+/** A node that gave wrong bytes of a file. */
+export interface WrongBytes {
+  readonly node: NodeId;
+  readonly key: string;
 }
 
 /** Another node to fetch a file from. */

@@ -27,6 +27,7 @@ export const sharingReportToWire = (report: SharingReport): WireReport =>
     })),
     originBytes: report.originBytes,
     peerBytes: report.peerBytes,
+    finds: report.finds.map(({ node, key }) => ({ node, key: toText(key) })),
   });
 
 /** Total: what makes no sense is left out or taken for unknown. */
@@ -37,6 +38,7 @@ export const sharingReportFromWire = (message: WireReport): SharingReport => ({
   transfers: message.transfers.flatMap(transferFromWire),
   originBytes: asCount(message.originBytes),
   peerBytes: asCount(message.peerBytes),
+  finds: message.finds.map(({ node, key }) => ({ node: nodeId(node), key })),
 });
 
 const fileToWire = ({ key, bytes, sha256 }: SharedFile) => ({ key: toText(key), bytes, sha256: toText(sha256) });

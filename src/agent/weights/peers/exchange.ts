@@ -6,6 +6,7 @@ import type {
   SharingPermission,
   SharingPlan,
   SharingReport,
+  WrongBytes,
 } from "../../../core/sharing.ts";
 import type { Clock } from "../../../platform/clock.ts";
 
@@ -30,6 +31,8 @@ interface ExchangeOptions {
   readonly onSuspects: (keys: readonly string[]) => void;
 }
 
+/** Long enough that a connection that was lost in between is back. */
+const FIND_KEPT = millis(60_000);
 /** Growing numbers are not worth a message each. */
 const TELL_EVERY = millis(1_000);
 
@@ -41,6 +44,7 @@ export class Exchange {
   #held: readonly SharedFile[] = [];
   #port = { port: 0, tls: false };
   #bytes = { origin: 0, peer: 0 };
+  #finds: readonly WrongBytes[] = [];
   #orders = new Map<string, SharingOrder>();
   #isTelling = false;
 
@@ -63,6 +67,7 @@ export class Exchange {
       transfers: [...this.#transfers.values()],
       originBytes: this.#bytes.origin,
       peerBytes: this.#bytes.peer,
+      finds: this.#finds,
     };
   }
 
@@ -91,6 +96,16 @@ export class Exchange {
   /** Bytes that came over the network. */
   count(kind: "origin" | "peer", bytes: number): void {
     this.#bytes = { ...this.#bytes, [kind]: this.#bytes[kind] + bytes };
+  }
+
+  /** A node gave wrong bytes of a file. */
+  found(find: WrongBytes): void {
+    this.#finds = [...this.#finds, find];
+    this.#options.clock.after(FIND_KEPT, () => {
+      this.#finds = this.#finds.filter((one) => one !== find);
+      this.#options.changed();
+    });
+    this.#options.changed();
   }
 
   begin(file: SharedFile, source: string): OwnTransfer {

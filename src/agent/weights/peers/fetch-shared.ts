@@ -148,6 +148,9 @@ class SharedFetch {
       order: () => this.#transfer.order(),
       isConnected: () => exchange.isConnected,
       onNews: this.#newsTeller(),
+      onWrong: (node) => {
+        exchange.found({ node, key });
+      },
     });
     switch (end.kind) {
       case "done":

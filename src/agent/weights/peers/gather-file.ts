@@ -34,6 +34,7 @@ export interface GatherJob {
   readonly order: () => SharingOrder | undefined;
   readonly isConnected: () => boolean;
   readonly onNews: (news: GatherNews) => void;
+  readonly onWrong: (node: NodeId) => void;
   readonly signal: AbortSignal;
 }
 
@@ -269,7 +270,10 @@ class Gatherer {
   }
 
   async #blame(node: NodeId): Promise<void> {
+    // Of several pieces on their way the first is enough.
+    if (this.#wrong.has(node)) return;
     this.#wrong.add(node);
+    this.#job.onWrong(node);
     this.#context.logger.warn({ peer: node, file: this.#job.key }, `${node} gave wrong bytes of ${this.#job.key}`);
     await this.#leave(node, undefined);
     this.#tell(0);

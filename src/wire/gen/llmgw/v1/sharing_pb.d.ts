@@ -51,6 +51,13 @@ export declare type SharingReport = Message<"llmgw.v1.SharingReport"> & {
    * @generated from field: double peer_bytes = 6;
    */
   peerBytes: number;
+
+  /**
+   * Said for a while after they were made, also when the file is here by then.
+   *
+   * @generated from field: repeated llmgw.v1.WrongBytes finds = 7;
+   */
+  finds: WrongBytes[];
 };
 
 /**
@@ -58,6 +65,29 @@ export declare type SharingReport = Message<"llmgw.v1.SharingReport"> & {
  * Use `create(SharingReportSchema)` to create a new message.
  */
 export declare const SharingReportSchema: GenMessage<SharingReport>;
+
+/**
+ * A node that gave wrong bytes of a file.
+ *
+ * @generated from message llmgw.v1.WrongBytes
+ */
+export declare type WrongBytes = Message<"llmgw.v1.WrongBytes"> & {
+  /**
+   * @generated from field: string node = 1;
+   */
+  node: string;
+
+  /**
+   * @generated from field: string key = 2;
+   */
+  key: string;
+};
+
+/**
+ * Describes the message llmgw.v1.WrongBytes.
+ * Use `create(WrongBytesSchema)` to create a new message.
+ */
+export declare const WrongBytesSchema: GenMessage<WrongBytes>;
 
 /**
  * @generated from message llmgw.v1.SharedFile
