@@ -4,7 +4,7 @@ import type { Millis } from "../core/ids.ts";
 import type { Io } from "./io.ts";
 
 /** What completion may offer for an argument: the words of a list, or names that only the control plane knows. */
-export type ObjectKind = "node" | "profile" | "replica" | "model" | "key" | "token";
+export type ObjectKind = "node" | "profile" | "replica" | "upstream" | "model" | "key" | "token";
 
 export interface OptionSpec {
   /** As help shows it: "-o, --output <format>". */

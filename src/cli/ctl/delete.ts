@@ -1,3 +1,4 @@
+import { upstreamId } from "../../core/upstream.ts";
 import type { AdminClient } from "../../run/client.ts";
 import type { Call, CommandSpec, ObjectKind } from "../command.ts";
 import { confirm, YES } from "../confirm.ts";
@@ -19,17 +20,25 @@ const KINDS: Readonly<Record<string, { readonly kind: ObjectKind; readonly conse
       return serving.length === 0 ? "" : `, of which ${String(serving.length)} ${replicas}`;
     },
   },
+  upstream: {
+    kind: "upstream",
+    consequence: async (client, name) => {
+      const { models } = await client.listModels({});
+      const names = models.filter(({ profile }) => profile === upstreamId(name)).map((model) => model.name);
+      return `, so that nobody answers for ${names.join(", ")}`;
+    },
+  },
   node: { kind: "node", consequence: () => Promise.resolve(", so that what ran there is given up") },
 };
 
 export const remove: CommandSpec = {
   name: "delete",
-  summary: "delete a profile, or a node that does not come back",
+  summary: "delete a profile or an upstream, or a node that does not come back",
   details:
     "A profile's replicas are drained and stopped. A node must be gone: while its agent is connected it is refused. Its join tokens and, where the control plane holds the authority, its certificates are revoked with it. On a terminal it asks first.",
   arguments: [
-    { form: "<kind>", doc: "profile, node, or another kind that was applied" },
-    { form: "<name>", doc: "its name", completes: ["profile", "node"] },
+    { form: "<kind>", doc: "profile, upstream, node, or another kind that was applied" },
+    { form: "<name>", doc: "its name", completes: ["profile", "upstream", "node"] },
   ],
   options: [YES, OUTPUT_PAGE],
   examples: [

@@ -1,5 +1,6 @@
 import { LlmgwError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/nearest.ts";
+import { upstreamNameOf } from "../../core/upstream.ts";
 import type { AdminClient } from "../../run/client.ts";
 import type { Call, ObjectKind } from "../command.ts";
 
@@ -8,6 +9,11 @@ export const NAMES_OF: Readonly<Record<ObjectKind, (client: AdminClient) => Prom
   node: async (client) => (await client.listNodes({})).nodes.map((node) => node.id),
   profile: async (client) => (await client.listProfiles({})).profiles.map((profile) => profile.name),
   replica: async (client) => (await client.listReplicas({})).replicas.map((replica) => replica.id),
+  // None is without a model.
+  upstream: async (client) => {
+    const names = (await client.listModels({})).models.map(({ profile }) => upstreamNameOf(profile));
+    return [...new Set(names.filter((name) => name !== undefined && !name.includes(",")))] as readonly string[];
+  },
   model: async (client) => (await client.listModels({})).models.map((model) => model.name),
   key: async (client) => (await client.listKeys({})).keys.map((key) => key.name),
   token: async (client) => (await client.listTokens({})).tokens.map((token) => token.name || token.id),

@@ -22,7 +22,7 @@ interface Waitable {
 }
 
 /** A key is there or it is not: nobody waits for one. */
-type WaitableKind = Exclude<ObjectKind, "key" | "token">;
+type WaitableKind = Exclude<ObjectKind, "upstream" | "key" | "token">;
 
 const WAITABLE: Readonly<Record<WaitableKind, Waitable>> = {
   profile: {

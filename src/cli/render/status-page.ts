@@ -18,8 +18,7 @@ export function statusPage(view: StatusView, looking: Looking): string {
   const { colours, now, width } = looking;
   const fit = (line: string): string => (width === undefined ? line : cutColoured(line, width));
   const attention = status.attention.map((sentence) => colours.yellow(`! ${oneLine(sentence)}`));
-  const head =
-    attention.length > 0 ? [colours.bold("Needs attention"), ...attention] : [colours.green(allWell(status))];
+  const head = attention.length > 0 ? [colours.bold("Needs attention"), ...attention] : [colours.green(allWell(view))];
   const facts: readonly (readonly [string, string])[] = [
     ["Nodes", counted(status.nodes, looking, "none yet: start `llmgw agent` on a node")],
     ["GPUs", status.gpus === 0 ? "none" : `${String(status.gpusInUse)} of ${String(status.gpus)} in use`],
@@ -33,8 +32,8 @@ export function statusPage(view: StatusView, looking: Looking): string {
   return `${lines.map(fit).join("\n")}\n${modelsPart(view.models, looking)}`;
 }
 
-const allWell = (status: GetStatusResponse): string =>
-  status.profiles === 0
+const allWell = ({ status, models }: StatusView): string =>
+  status.profiles === 0 && models.length === 0
     ? "All is well. Nothing is to be served yet: `llmgw ctl run SOURCE` is the shortest way."
     : "All is well.";
 
