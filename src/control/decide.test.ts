@@ -61,6 +61,47 @@ describe("one turn", () => {
     ]);
   });
 
+  test("B132 one that has failed gives its place to one that finds none; its reason stays, and it is not tried elsewhere", () => {
+    const one = { gpus: [gpu("g0")] };
+    const big = (name: string) => profile(name, { resources: { nodes: 1, gpus: 1 } });
+    const nodes = new Map([heard("n1", { inventory: inventory(one) })]);
+    const first = turn(snapshot(wanting(big("a"))), { nodes }).snapshot;
+    const failed = { kind: "failed", reason: "no such flag", lastLines: ["last"] } as const;
+    const broken = first.replicas.map((before) => ({ ...before, state: failed }));
+    const both = wanting(big("a"), big("b"));
+    const gave = turn({ ...first, ...both, replicas: broken }, { nodes });
+    expect(gave.snapshot.replicas).toMatchObject([
+      { id: "a-1", state: failed },
+      { id: "b-1", state: { kind: "pending" } },
+    ]);
+    expect(gave.snapshot.replicas[0]?.placement).toBeUndefined();
+    expect(gave.events.at(-1)).toMatchObject({
+      reason: "ReplicaGaveWay",
+      message: "a-1 has failed and gives its place on n1 to b-1, which found none",
+    });
+    const after = turn(gave.snapshot, { nodes }).snapshot;
+    expect(after.replicas).toMatchObject([
+      { id: "a-1", state: failed },
+      { id: "b-1", state: { kind: "placed" }, placement: { gpus: ["g0"] } },
+    ]);
+    expect(turn({ ...after, profiles: wanting(big("b")).profiles }, { nodes }).snapshot.replicas).toMatchObject([
+      { id: "b-1" },
+    ]);
+  });
+
+  test("what has failed keeps its place while another finds one elsewhere", () => {
+    const nodes = new Map(["n1", "n2"].map((id) => heard(id, { inventory: inventory({ gpus: [gpu(`${id}-g`)] }) })));
+    const big = (name: string) => profile(name, { resources: { nodes: 1, gpus: 1 } });
+    const first = turn(snapshot(wanting(big("a"))), { nodes }).snapshot;
+    const failed = { kind: "failed", reason: "", lastLines: [] } as const;
+    const broken = first.replicas.map((before) => ({ ...before, state: failed }));
+    const after = turn({ ...first, ...wanting(big("a"), big("b")), replicas: broken }, { nodes }).snapshot;
+    expect(after.replicas).toMatchObject([
+      { state: failed, placement: { node: "n1" } },
+      { state: { kind: "placed" }, placement: { node: "n2" } },
+    ]);
+  });
+
   test("a node's desired revision grows only when its own desired state changes, or the settings did", () => {
     const nodes = new Map([heard("n1"), heard("n2")]);
     const first = turn(snapshot(wanting(smol)), { nodes }).snapshot;

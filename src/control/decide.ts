@@ -17,6 +17,7 @@ import type { Snapshot, StoredNode } from "../store/store.ts";
 import { specKey } from "./changes.ts";
 import { withoutFinishedDrains } from "./drain-node.ts";
 import { eventsBetween } from "./events.ts";
+import { givenWay } from "./give-way.ts";
 import type { NodeHeard } from "./heard.ts";
 import { makesRoom } from "./makes-room.ts";
 import { learned } from "./measured.ts";
@@ -71,14 +72,14 @@ export function decide(before: Snapshot, gathered: Gathered): Decided {
   const judged = { ...heard, nodes: sameList(before.nodes, nodes) };
   const demands = nextDemands(judged, gathered);
   const next = nextReplicas(judged, { ...gathered, demands });
-  const replicas = place(judged, next.replicas, gathered);
-  const placed = { ...judged, replicas: sameList(before.replicas, replicas) };
+  const given = givenWay(judged, place(judged, next.replicas, gathered), gathered.policy);
+  const placed = { ...judged, replicas: sameList(before.replicas, given.replicas) };
   const emptied = { ...placed, nodes: sameList(placed.nodes, withoutFinishedDrains(placed)) };
   const known = { ...emptied, measurements: learned(before, emptied, gathered.now) };
   const settled = settleRollouts(known, { now: gathered.now, demands });
   const snapshot = forgetSpecs(withDesired(before, settled.snapshot, gathered));
   const scaling = scalingEvents(judged, gathered, demands);
-  const events = [...scaling, ...next.events, ...eventsBetween(before, snapshot), ...settled.events];
+  const events = [...scaling, ...next.events, ...eventsBetween(before, snapshot), ...given.events, ...settled.events];
   return { snapshot, events, liveness, demands };
 }
 

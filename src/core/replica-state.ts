@@ -126,7 +126,7 @@ export const REPLICA_TRAITS: Readonly<Record<ReplicaKind, Traits>> = {
     holdsResources: true,
     counts: true,
     doc: "Its node has given up on it, with a reason and the engine's last lines.",
-    next: "preparing, starting or ready, by its node's report after a fresh start was asked for; stopping, when it is no longer wanted",
+    next: "preparing, starting or ready, by its node's report after a fresh start was asked for; stopping, when it is no longer wanted; it gives its place to a replica that finds none elsewhere",
   },
   lost: {
     wantedOnNode: false,

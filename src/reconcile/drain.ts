@@ -25,10 +25,10 @@ export interface Routers {
  * it exists, it can simply be removed.
  */
 export function drainedState(
-  { state }: Replica,
+  { state, placement }: Replica,
   { why, now, drain }: { readonly why: string; readonly now: Millis; readonly drain: Millis },
 ): ReplicaState | undefined {
-  if (state.kind === "pending") return undefined;
+  if (state.kind === "pending" || placement === undefined) return undefined;
   if (!REPLICA_TRAITS[state.kind].counts) return state;
   if (state.kind !== "ready") return { kind: "stopping", why };
   return { kind: "draining", endpoint: state.endpoint, slots: state.slots, deadline: plus(now, drain), why };
