@@ -3,6 +3,7 @@ import { optionsOf } from "../options.ts";
 import { cutOf } from "../python/cut.ts";
 import { gangDefaults, ownVariables, pythonDefaults } from "../python/environment.ts";
 import { tlsArgs } from "../python/tls.ts";
+import { keyGuard } from "./key-guard.ts";
 import { rayArgv, rayEnvironment, rayFiles, usesRay } from "./ray.ts";
 import { isAtLeast } from "./version.ts";
 
@@ -15,12 +16,14 @@ const MOST_ADAPTERS_AT_ONCE = 8;
 /** The command line, the whole environment and the files of one vLLM process. */
 export function command(launch: Launch): EngineCommand {
   const { gang } = launch;
-  const serve = [launch.binary, ...ownArgs(launch), ...launch.args] as const;
-  const env = environment(launch);
-  if (gang === undefined || !usesRay(launch)) return { argv: serve, env };
+  const guard = keyGuard(launch);
+  const serve = [launch.binary, ...ownArgs(launch), ...guard.args, ...launch.args] as const;
+  const env = { ...environment(launch), ...guard.env };
+  if (gang === undefined || !usesRay(launch)) return { argv: serve, env, files: guard.files };
   const configFolder = `${launch.workDir}/vllm-config`;
   const rayEnv = { ...rayEnvironment(gang, launch.apiKey), VLLM_CONFIG_ROOT: configFolder };
-  return { argv: rayArgv(launch, gang, serve), env: { ...env, ...rayEnv }, files: rayFiles(configFolder) };
+  const files = [...guard.files, ...rayFiles(configFolder)];
+  return { argv: rayArgv(launch, gang, serve), env: { ...env, ...rayEnv }, files };
 }
 
 function ownArgs(launch: Launch): readonly string[] {
