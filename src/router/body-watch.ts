@@ -19,7 +19,8 @@ export class BodyWatch {
   }
 
   usage(): Usage | undefined {
-    const end = Buffer.concat(this.#tail);
+    const [only] = this.#tail;
+    const end = this.#tail.length === 1 && only !== undefined ? only : Buffer.concat(this.#tail);
     return readUsage(end.subarray(-WINDOW_BYTES)) ?? (this.#first === undefined ? undefined : readUsage(this.#first));
   }
 }

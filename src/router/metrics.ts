@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Registry } from "prom-client";
 import type { TokenUse } from "../core/usage.ts";
+import { ModelHistogram } from "./model-histogram.ts";
 
 interface MetricSpec {
   readonly name: string;
@@ -106,8 +107,8 @@ interface Finished {
 
 export class RouterMetrics {
   readonly registry = new Registry();
-  readonly #requests = this.#counter(METRICS.requests);
-  readonly #tokens = this.#counter(METRICS.tokens);
+  readonly #requests = this.#sums(METRICS.requests);
+  readonly #tokens = this.#sums(METRICS.tokens);
   readonly #retries = this.#counter(METRICS.retries);
   readonly #streamsCut = this.#counter(METRICS.streamsCut);
   readonly #firstToken = this.#histogram(METRICS.firstToken);
@@ -123,20 +124,20 @@ export class RouterMetrics {
   }
 
   finished({ model, code, duration, firstToken, perToken, overhead, usage }: Finished): void {
-    this.#requests.inc({ model, code: String(code) });
-    this.#duration.observe({ model }, duration);
-    if (firstToken !== undefined) this.#firstToken.observe({ model }, firstToken);
-    if (perToken !== undefined) this.#perToken.observe({ model }, perToken);
-    if (overhead !== undefined) this.#overhead.observe({ model }, overhead);
+    this.#requests.add(model, String(code), 1);
+    this.#duration.observe(model, duration);
+    if (firstToken !== undefined) this.#firstToken.observe(model, firstToken);
+    if (perToken !== undefined) this.#perToken.observe(model, perToken);
+    if (overhead !== undefined) this.#overhead.observe(model, overhead);
     if (usage.prompt === 0 && usage.completion === 0) return;
-    this.#tokens.inc({ model, kind: "prompt" }, usage.prompt);
-    this.#tokens.inc({ model, kind: "cached" }, usage.cached);
-    this.#tokens.inc({ model, kind: "completion" }, usage.completion);
+    this.#tokens.add(model, "prompt", usage.prompt);
+    this.#tokens.add(model, "cached", usage.cached);
+    this.#tokens.add(model, "completion", usage.completion);
   }
 
   /** Before it was known what for. */
   turnedAway(code: number): void {
-    this.#requests.inc({ model: UNKNOWN_MODEL, code: String(code) });
+    this.#requests.add(UNKNOWN_MODEL, String(code), 1);
   }
 
   retried(reason: string): void {
@@ -161,11 +162,29 @@ export class RouterMetrics {
     return new Counter({ name, help, labelNames: [...labels], registers: [this.registry] });
   }
 
-  #histogram<L extends string>(
-    spec: MetricSpec & { readonly labels: readonly L[]; readonly buckets: readonly number[] },
-  ): Histogram<L> {
-    const { name, help, labels, buckets } = spec;
-    return new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [this.registry] });
+  /** By model and one more label: summed here, and counted when somebody asks. */
+  #sums({
+    name,
+    help,
+    labels: [model, other],
+  }: MetricSpec & { readonly labels: readonly [string, string] }): ModelSums {
+    const sums = new ModelSums();
+    new Counter({
+      name,
+      help,
+      labelNames: [model, other],
+      registers: [this.registry],
+      collect() {
+        for (const [its, value, sum] of sums.take()) this.inc({ [model]: its, [other]: value }, sum);
+      },
+    });
+    return sums;
+  }
+
+  #histogram(spec: MetricSpec & { readonly buckets: readonly number[] }): ModelHistogram {
+    const histogram = new ModelHistogram(spec);
+    this.registry.registerMetric(histogram.asMetric());
+    return histogram;
   }
 
   #gauge({ name, help }: MetricSpec, read: () => readonly (readonly [string, number])[]): void {
@@ -179,5 +198,27 @@ export class RouterMetrics {
         for (const [model, value] of read()) this.set({ model }, value);
       },
     });
+  }
+}
+
+/** What has been added since it was last taken. */
+class ModelSums {
+  #models = new Map<string, Map<string, number>>();
+
+  add(model: string, value: string, amount: number): void {
+    let sums = this.#models.get(model);
+    if (sums === undefined) {
+      sums = new Map();
+      this.#models.set(model, sums);
+    }
+    sums.set(value, (sums.get(value) ?? 0) + amount);
+  }
+
+  take(): readonly (readonly [model: string, value: string, sum: number])[] {
+    const taken = [...this.#models].flatMap(([model, sums]) =>
+      [...sums].map(([value, sum]) => [model, value, sum] as const),
+    );
+    this.#models = new Map();
+    return taken;
   }
 }

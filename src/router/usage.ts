@@ -10,15 +10,19 @@ export interface Usage {
 const WORDS = ['"usage"', '"timings"'] as const;
 /** A usage object is some hundred bytes; an engine that writes more is not counted. */
 const LONGEST_OBJECT = 4_096;
+const COLON = /\s*:\s*(?=\{)/y;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
 
 /**
  * The counts nearest the end of an answer's bytes, or undefined. A word inside a message cannot be taken for it: there its
  * quotes are escaped. Where the last object counts only what was written, `atStart` tells the prompt (Messages streams).
  */
 export function readUsage(bytes: Buffer, atStart?: Usage): Usage | undefined {
+  const text = bytes.toString("latin1");
   for (const word of WORDS) {
-    for (let at = bytes.lastIndexOf(word); at !== -1; at = at === 0 ? -1 : bytes.lastIndexOf(word, at - 1)) {
-      const usage = usageOf(objectAfter(bytes, at + word.length), atStart);
+    for (let at = text.lastIndexOf(word); at !== -1; at = at === 0 ? -1 : text.lastIndexOf(word, at - 1)) {
+      const usage = usageOf(objectAfter(text, at + word.length), atStart);
       if (usage !== undefined) return usage;
     }
   }
@@ -26,14 +30,14 @@ export function readUsage(bytes: Buffer, atStart?: Usage): Usage | undefined {
 }
 
 /** The JSON object after a key and its colon. */
-function objectAfter(bytes: Buffer, from: number): Readonly<Record<string, unknown>> | undefined {
-  const text = bytes.toString("latin1", from, from + LONGEST_OBJECT);
-  const start = /^\s*:\s*(?=\{)/.exec(text);
-  if (start === null) return undefined;
-  const end = endOfObject(text, start[0].length);
+function objectAfter(text: string, from: number): Readonly<Record<string, unknown>> | undefined {
+  COLON.lastIndex = from;
+  if (!COLON.test(text)) return undefined;
+  const start = COLON.lastIndex;
+  const end = endOfObject(text, start);
   if (end === -1) return undefined;
   try {
-    return JSON.parse(text.slice(start[0].length, end)) as Readonly<Record<string, unknown>>;
+    return JSON.parse(text.slice(start, end)) as Readonly<Record<string, unknown>>;
   } catch {
     return undefined;
   }
@@ -41,11 +45,12 @@ function objectAfter(bytes: Buffer, from: number): Readonly<Record<string, unkno
 
 /** Where the object that begins at `from` ends. Counts hold no strings with braces in them. */
 function endOfObject(text: string, from: number): number {
+  const stop = Math.min(text.length, from + LONGEST_OBJECT);
   let depth = 0;
-  for (let at = from; at < text.length; at++) {
-    const char = text[at];
-    if (char === "{") depth += 1;
-    else if (char === "}") depth -= 1;
+  for (let at = from; at < stop; at++) {
+    const char = text.charCodeAt(at);
+    if (char === OPEN) depth += 1;
+    else if (char === CLOSE) depth -= 1;
     if (depth === 0) return at + 1;
   }
   return -1;

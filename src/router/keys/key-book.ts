@@ -3,6 +3,8 @@ import type { KeySet } from "../../core/client-key.ts";
 import { Caller } from "./caller.ts";
 import { Division } from "./division.ts";
 
+/** Keys that were shown lately, each with whose it is: so many are looked up without being hashed again. */
+const MOST_RECENT = 4_096;
 /** Longer than any key of ours: no such text is worth hashing. */
 const LONGEST_KEY = 256;
 
@@ -11,6 +13,8 @@ export class KeyBook {
   readonly division: Division;
   #callers: ReadonlyMap<string, Caller> = new Map();
   #byId: ReadonlyMap<string, Caller> = new Map();
+  /** Good keys alone, and only while the set that they are in is in force. */
+  readonly #recent = new Map<string, Caller>();
   /** Undefined before the first word of the control plane. */
   revision: number | undefined;
   /** Told of a request under a key of which other routers have a share; `isShort`: it was refused for that. */
@@ -23,6 +27,7 @@ export class KeyBook {
   /** Takes a whole set. A key that is in both keeps its counts; one that is missing opens nothing from now on. */
   update({ revision, keys, shared = false }: KeySet): void {
     const before = this.#callers;
+    this.#recent.clear();
     this.division.isShared = shared;
     this.#callers = new Map(
       keys.map((grant) => {
@@ -52,10 +57,19 @@ export class KeyBook {
 
   /**
    * Whose key this is. What is compared are hashes, all of one length: how long a look-up takes tells nothing of a key,
-   * because nobody can choose what a text hashes to.
+   * because nobody can choose what a text hashes to. Neither does one among recent keys, which is by a hash that is another in
+   * each process.
    */
   find(key: string): Caller | undefined {
     if (key === "" || key.length > LONGEST_KEY) return undefined;
-    return this.#callers.get(hash("sha256", key, "hex"));
+    return this.#recent.get(key) ?? this.#findByHash(key);
+  }
+
+  #findByHash(key: string): Caller | undefined {
+    const caller = this.#callers.get(hash("sha256", key, "hex"));
+    if (caller === undefined) return undefined;
+    if (this.#recent.size >= MOST_RECENT) this.#recent.clear();
+    this.#recent.set(key, caller);
+    return caller;
   }
 }
