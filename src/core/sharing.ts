@@ -26,6 +26,8 @@ export interface SharedTransfer {
   readonly wrong: readonly NodeId[];
   /** Nodes that bytes come from at present. */
   readonly from: readonly NodeId[];
+  /** Nodes that did not let it in, or cannot be reached. */
+  readonly unreachable: readonly NodeId[];
 }
 
 /** What a node has for others and what it is getting. */

@@ -16,6 +16,7 @@ const transfer = (rest: Partial<SharedTransfer> = {}): SharedTransfer => ({
   round: 1,
   wrong: [],
   from: [],
+  unreachable: [],
   ...rest,
 });
 
@@ -94,6 +95,16 @@ describe("who fetches a file from whom", () => {
       "who cannot be fetched from is sent to the source last",
       { a: { asks: { done: 5 }, serves: false }, b: { asks: {} } },
       { a: ["b"], b: ["origin"] },
+    ],
+    [
+      "a holder that does not let it in is none for it, and one for the others",
+      { a: { asks: { unreachable: [nodeId("b")] } }, b: { holds: {} }, c: { asks: {} } },
+      { a: ["origin"], c: ["b"] },
+    ],
+    [
+      "whoever cannot reach the one that goes to the source goes there too",
+      { a: { asks: { doing: "origin" } }, b: { asks: { unreachable: [nodeId("a")] } } },
+      { a: ["origin"], b: ["origin"] },
     ],
     [
       "nobody waits for one that gives nothing",

@@ -116,9 +116,12 @@ const isSame = (a: SharedFile, b: SharedFile): boolean =>
   (a.sha256 === "" || b.sha256 === "" || a.sha256 === b.sha256) &&
   (a.bytes === 0 || b.bytes === 0 || a.bytes === b.bytes);
 
+const isWithinReach = ({ member, transfer }: Asker, other: SharingMember): boolean =>
+  other.id !== member.id && !transfer.unreachable.includes(other.id);
+
 const holdersFor = (asker: Asker, group: Group): readonly NodeId[] =>
   group.holders
-    .filter(({ member, file }) => member.id !== asker.member.id && isSame(file, asker.transfer.file))
+    .filter(({ member, file }) => isWithinReach(asker, member) && isSame(file, asker.transfer.file))
     .map(({ member }) => member.id);
 
 const orphans = (group: Group): readonly Asker[] =>
@@ -179,17 +182,19 @@ function orderFor(asker: Asker, { group, lead, isHopeless }: Ordering): WantedFr
   const holders = holdersFor(asker, group);
   const isOrphan = holders.length === 0;
   const others = group.askers.filter(
-    ({ member, transfer }) => member.id !== id && member.serves && isSame(transfer.file, asker.transfer.file),
+    ({ member, transfer }) =>
+      isWithinReach(asker, member) && member.serves && isSame(transfer.file, asker.transfer.file),
   );
   const wrong = new Set(group.askers.flatMap(({ transfer }) => transfer.wrong));
   const willing = others.filter(({ member }) => !wrong.has(member.id));
   const leader = isOrphan ? willing.filter(({ member }) => member.id === lead?.leader) : [];
-  const isOfUse = leader.length > 0 || !group.askers.some(({ member }) => member.id === lead?.leader);
   const partial = willing.filter(({ member, transfer }) => member.id !== lead?.leader && transfer.done > 0);
+  const isLeading = group.askers.some(({ member }) => member.id === lead?.leader);
+  const isWorthWaiting = leader.length > 0 || partial.length > 0 || !isLeading;
   return {
     key,
     // A leader that gives nothing to anyone is no reason to wait.
-    toOrigin: isOrphan && (lead?.leader === id || isHopeless || !isOfUse),
+    toOrigin: isOrphan && (lead?.leader === id || isHopeless || !isWorthWaiting),
     leaderDone: lead?.done ?? 0,
     sources: [
       ...nearest(id, key, holders).slice(0, MOST_HOLDERS),

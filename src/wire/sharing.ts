@@ -24,6 +24,7 @@ export const sharingReportToWire = (report: SharingReport): WireReport =>
       round: toUint32(transfer.round),
       wrong: [...transfer.wrong],
       from: [...transfer.from],
+      unreachable: [...transfer.unreachable],
     })),
     originBytes: report.originBytes,
     peerBytes: report.peerBytes,
@@ -60,6 +61,7 @@ function transferFromWire(message: WireTransfer): readonly SharedTransfer[] {
       round: message.round,
       wrong: message.wrong.map(nodeId),
       from: message.from.map(nodeId),
+      unreachable: message.unreachable.map(nodeId),
     },
   ];
 }

@@ -9,24 +9,33 @@ export interface CountingOrigin {
   readonly sent: number;
   /** Connections that bytes went over, by the client's own description of itself. */
   readonly askedBy: ReadonlySet<string>;
-  /** From now on nothing more is sent to whoever asks. */
-  halt(): void;
+  /** Ends the halt for good. */
   go(): void;
   close(): Promise<void>;
 }
 
 const CHUNK = 256 * 1024;
 
-/** A file host that answers ranges and counts what it sends. `pace`: milliseconds between two pieces of 256 KiB. */
-export async function countingOrigin(data: Buffer, { pace = 0 } = {}): Promise<CountingOrigin> {
+interface OriginOptions {
+  /** Milliseconds between two parts of 256 KiB of one answer. */
+  readonly pace?: number;
+  /** After so many bytes it comes to a halt until it is told to go on. */
+  readonly haltAt?: number;
+}
+
+/** A file host that answers ranges and counts what it sends. */
+export async function countingOrigin(data: Buffer, { pace = 0, haltAt }: OriginOptions = {}): Promise<CountingOrigin> {
   let sent = 0;
   let halted: PromiseWithResolvers<undefined> | undefined;
+  let rest = haltAt ?? Infinity;
   const askedBy = new Set<string>();
   const send = async (response: ServerResponse, part: Buffer): Promise<void> => {
     for (let at = 0; at < part.length && !response.destroyed; at += CHUNK) {
       await halted?.promise;
       const chunk = part.subarray(at, at + CHUNK);
       sent += chunk.length;
+      rest -= chunk.length;
+      if (rest <= 0) halted ??= Promise.withResolvers<undefined>();
       if (!response.write(chunk)) await Promise.race([once(response, "drain"), once(response, "close")]);
       if (pace > 0) await new Promise((resolve) => setTimeout(resolve, pace));
     }
@@ -55,10 +64,8 @@ export async function countingOrigin(data: Buffer, { pace = 0 } = {}): Promise<C
       return sent;
     },
     askedBy,
-    halt() {
-      halted ??= Promise.withResolvers<undefined>();
-    },
     go() {
+      rest = Infinity;
       halted?.resolve(undefined);
       halted = undefined;
     },

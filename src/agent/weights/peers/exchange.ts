@@ -110,7 +110,16 @@ export class Exchange {
 
   begin(file: SharedFile, source: string): OwnTransfer {
     const { key } = file;
-    const begun: SharedTransfer = { file, source, doing: "waiting", done: 0, round: 1, wrong: [], from: [] };
+    const begun: SharedTransfer = {
+      file,
+      source,
+      doing: "waiting",
+      done: 0,
+      round: 1,
+      wrong: [],
+      from: [],
+      unreachable: [],
+    };
     this.#transfers.set(key, begun);
     this.#orders.delete(key);
     this.#options.changed();

@@ -177,11 +177,11 @@ class SharedFetch {
     const { onProgress } = this.#job.request;
     const meter = createMeter(clock, 0);
     let told = "";
-    return ({ done, total, came, from, wrong, round }) => {
+    return ({ done, total, came, from, wrong, unreachable, round }) => {
       exchange.count("peer", came);
       this.#round = round;
       this.#wrong = wrong;
-      const seldom = { doing: done > 0 ? ("peers" as const) : ("waiting" as const), from, wrong, round };
+      const seldom = { doing: done > 0 ? ("peers" as const) : ("waiting" as const), from, wrong, unreachable, round };
       const text = JSON.stringify(seldom);
       this.#transfer.update(text === told ? { done } : { ...seldom, done });
       told = text;

@@ -46,6 +46,7 @@ export interface GatherNews {
   readonly came: number;
   readonly from: readonly NodeId[];
   readonly wrong: readonly NodeId[];
+  readonly unreachable: readonly NodeId[];
   /** Grows when new permissions are wanted. */
   readonly round: number;
 }
@@ -59,6 +60,8 @@ export type GatherEnd =
 const FROM_ONE_PEER = 2;
 /** Pieces at once, each held in memory until it is on the disk. */
 const AT_ONCE = 6;
+/** Visits that come to nothing before a node is said to be out of reach. */
+const SHUT_AFTER = 2;
 const LOOK_EVERY = millis(250);
 const TRY_AGAIN_AFTER = millis(1_000);
 const FIRST_ROUND_AFTER = millis(2_000);
@@ -91,6 +94,8 @@ class Gatherer {
   readonly #asking = new Set<NodeId>();
   readonly #onTheirWay = new Set<number>();
   readonly #wrong: Set<NodeId>;
+  /** Visits of each node that came to nothing. */
+  readonly #shut = new Map<NodeId, number>();
   readonly #tried = new Set<number>();
   readonly #nextNotes = new Map<NodeId, Millis>();
   readonly #work = new Set<Promise<void>>();
@@ -185,11 +190,18 @@ class Gatherer {
         this.#book.join(node);
       } catch (error) {
         const isOver = !(error instanceof PeerTrouble) || error.kind === "ended";
-        if (isOver) this.#spent.add(permission);
+        if (isOver) this.#notIn(source);
         else this.#notBefore.set(permission, plus(this.#context.clock.monotonic(), TRY_AGAIN_AFTER));
         this.#context.logger.debug({ peer: node, why: messageOf(error) }, "another node does not give the file");
       }
     });
+  }
+
+  #notIn({ node, permission }: SharingSource): void {
+    this.#spent.add(permission);
+    if (this.#signal.aborted) return;
+    this.#shut.set(node, (this.#shut.get(node) ?? 0) + 1);
+    this.#tell(0);
   }
 
   #askNotes(node: NodeId, visit: PeerVisit): void {
@@ -301,6 +313,7 @@ class Gatherer {
       ...{ total: this.#bytes, came, round: this.#round },
       from: [...this.#visits.keys()],
       wrong: [...this.#wrong],
+      unreachable: [...this.#shut].flatMap(([node, times]) => (times >= SHUT_AFTER ? [node] : [])),
     });
   }
 

@@ -169,6 +169,13 @@ export declare type SharedTransfer = Message<"llmgw.v1.SharedTransfer"> & {
    * @generated from field: repeated string from = 7;
    */
   from: string[];
+
+  /**
+   * Nodes that did not let it in, or cannot be reached.
+   *
+   * @generated from field: repeated string unreachable = 8;
+   */
+  unreachable: string[];
 };
 
 /**
