@@ -63,6 +63,9 @@ function viewOf(node: ClusterNode, bookings: readonly Booking[]): NodeView {
   return { node, gpus, memoryBooked, memoryFree: host, bookings };
 }
 
+/** Of a GPU that several share, for what the driver takes beside them: engines are told fractions, which must sum below one. */
+const KEPT = 0.002;
+
 function gpuView(gpu: Gpu, bookings: readonly Booking[], host: Bytes): GpuView {
   const onIt = bookings.filter(({ share }) => share.gpus.includes(gpu.uuid));
   const booked = sum(onIt, ({ share }) => share.gpuMemory);
@@ -70,7 +73,9 @@ function gpuView(gpu: Gpu, bookings: readonly Booking[], host: Bytes): GpuView {
   if (gpu.unified) return { gpu, booked, free: host };
   const used = bytes(gpu.memoryTotal - gpu.memoryFree);
   const later = sum(unmeasured(onIt), ({ share }) => share.gpuMemory);
-  return { gpu, booked, free: free({ total: gpu.memoryTotal, used, booked, unmeasured: later }) };
+  const all = free({ total: gpu.memoryTotal, used, booked, unmeasured: later });
+  const kept = booked === 0 ? 0 : Math.ceil(gpu.memoryTotal * KEPT);
+  return { gpu, booked, free: bytes(Math.max(0, all - kept)) };
 }
 
 /** Host memory that a placement takes: its own, and that of GPUs which have none of their own. */

@@ -276,6 +276,21 @@ describe("place: which GPUs and how much", () => {
     expect(decisions.map(({ kind }) => kind)).toEqual(["placed", "unplaceable"]);
   });
 
+  test.each([
+    { name: "two halves would be all of it, and nothing is left for the driver", parts: [12_000, 12_000], want: 1 },
+    { name: "a half and nearly a half", parts: [12_000, 11_900], want: 2 },
+    { name: "one alone may have all of it", parts: [24_000], want: 1 },
+    { name: "fifty of a fiftieth: the last one not", parts: Array.from({ length: 50 }, () => 480), want: 49 },
+  ])("the fractions of one GPU sum below one: $name", ({ parts, want }) => {
+    const nodes = [node("a", { gpus: [gpu("g0")] })];
+    const pending = parts.map((mib, at) => ({
+      id: replicaId(`r${String(at)}`),
+      ask: asked(needs(1, mib * MiB), nodes),
+    }));
+    const decisions = [...placeAll(pending, nodeViews(nodes, []), DEFAULT_POLICY).values()];
+    expect(decisions.filter(({ kind }) => kind === "placed")).toHaveLength(want);
+  });
+
   test.each(["failed", "lost", "stopped"] as const)("B132 a replica that is %s: its booking", (kind) => {
     const states = {
       failed: { kind: "failed", reason: "", lastLines: [] },
