@@ -95,6 +95,8 @@ function whenAbsent(state: ReplicaState): ReplicaState {
 function whenPresent(state: ReplicaState, { state: seen }: ObservedReplica): ReplicaState {
   if (LISTENING[state.kind] === "follows") return reportedState(seen);
   if (state.kind === "stopping") return leavingState(state, seen);
+  // Its node is back and has ended it: nothing is left that could be lost.
+  if (state.kind === "lost" && seen.kind === "stopped") return { kind: "stopped" };
   const hasEnded = seen.kind === "failed" || seen.kind === "stopping" || seen.kind === "stopped";
   // An engine that has ended has nothing left to finish.
   return state.kind === "draining" && hasEnded ? { kind: "stopping", why: state.why } : state;

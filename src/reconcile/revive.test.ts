@@ -60,6 +60,10 @@ describe("a lost node", () => {
     expect(kinds(serving(report([])))).toEqual(["a stopped", "b ready"]);
   });
 
+  test("B50 a copy that its node has stopped is done with, although the node goes on saying so", () => {
+    expect(kinds(serving(report([seen(lost, { kind: "stopped" })])))).toEqual(["a stopped", "b ready"]);
+  });
+
   test("B50 its replica has moved, but does not serve yet: what serves goes on, and exactly one of the two stays", () => {
     expect(kinds(under(back))).toEqual(["a ready", "b stopping"]);
     expect(kinds(under(report([seen(lost, { kind: "starting", note: "" })])))).toEqual(["a lost", "b starting"]);
