@@ -33,6 +33,7 @@ const VALID = [
   "server: http://a:1\nfabrics:\n  - name: x\n    hcas: [m0, m1]\nsupervisor: {log_lines: 5}\nlabels: {a: b}\n",
   "listen: 7443\nrouter:\n  listen: ''\nengines:\n  vllm: {version: 1.2.3}\nnodes:\n  lost_after: 5m\n",
   "kind: Profile\nname: a\nmodel:\n  source: hf:a/b\nargs: ['x', \"y\"]\nenv:\n  A: b\n---\nkind: Alias\nname: b\ntargets:\n  - profile: a\n",
+  "kind: Upstream\nname: c\nurl: https://a:1/v1\napi_key: file:/k\nca: /c.pem\nmodels: {a: b, c: d}\nconcurrency: 4\n",
 ];
 
 const PIECES = [

@@ -13,6 +13,7 @@ import { type Forecast, forecast } from "./forecast.ts";
 import { needsOf } from "./model-needs.ts";
 import { type NamedObjects, namedIn } from "./named-objects.ts";
 import { wantedOf } from "./scaling.ts";
+import { upstreamWarnings } from "./upstreams/change.ts";
 
 interface FieldChange {
   readonly path: string;
@@ -78,7 +79,9 @@ interface Seen {
 function plannedName(applied: AppliedObject, before: Snapshot, wanted: NamedObjects): PlannedObject {
   const [was, is] = [manifestOf(applied, namedIn(before)), manifestOf(applied, wanted)];
   const fields = was === undefined || is === undefined ? [] : fieldChanges(was, is);
-  return { ...applied, fields, places: [], removed: 0, restarted: 0, leastReady: 0, ready: 0, sentences: [] };
+  const upstream = applied.kind === "Upstream" ? wanted.upstreams.find(({ name }) => name === applied.name) : undefined;
+  const sentences = upstream === undefined || applied.outcome === "unchanged" ? [] : upstreamWarnings(upstream);
+  return { ...applied, fields, places: [], removed: 0, restarted: 0, leastReady: 0, ready: 0, sentences };
 }
 
 function manifestOf({ kind, name }: AppliedObject, { aliases, upstreams }: NamedObjects): string | undefined {

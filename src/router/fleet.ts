@@ -6,9 +6,9 @@ import { hashText } from "../routing/hash.ts";
 import { afterEvent, beforeRequest, GOOD, type Health, type HealthEvent } from "../routing/health.ts";
 import type { Candidate } from "../routing/policy.ts";
 import { PrefixIndex } from "../routing/prefix-index.ts";
-import { EnginePool } from "./engine/pool.ts";
+import { EnginePool, IDLE_SECONDS } from "./engine/pool.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "./limits.ts";
-import { addressOf } from "./upstreams/endpoint.ts";
+import { addressOf, IDLE_SECONDS_ELSEWHERE } from "./upstreams/endpoint.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 import { partOf } from "./workers/part.ts";
 
@@ -37,9 +37,11 @@ export class Replica implements Candidate {
     this.idHash = hashText(route.id);
     this.route = route;
     // An endpoint elsewhere has no queue that should never be empty: what is set for it is the most.
-    const beyond = route.upstream === undefined ? headroom : 0;
+    const isOurs = route.upstream === undefined;
+    const beyond = isOurs ? headroom : 0;
     this.most = route.slots === 0 ? Infinity : partOf(route.slots + beyond, part, this.idHash);
-    this.pool = new EnginePool(addressOf(route), () => clock.monotonic());
+    const idleSeconds = isOurs ? IDLE_SECONDS : IDLE_SECONDS_ELSEWHERE;
+    this.pool = new EnginePool(addressOf(route), () => clock.monotonic(), idleSeconds);
   }
 
   saw(event: HealthEvent, now: Millis): void {

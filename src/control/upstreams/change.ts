@@ -1,8 +1,9 @@
+import { isLoopback } from "../../config/ip.ts";
 import type { NewEvent } from "../../core/event.ts";
 import { canonicalJson } from "../../core/fingerprint.ts";
 import type { Millis } from "../../core/ids.ts";
 import { err, ok, type Result } from "../../core/result.ts";
-import type { Upstream } from "../../core/upstream.ts";
+import { type Upstream, upstreamHost } from "../../core/upstream.ts";
 import type { Snapshot } from "../../store/store.ts";
 import type { AppliedProfile, Change } from "../manifest-change.ts";
 import type { NamedObjects } from "../named-objects.ts";
@@ -30,6 +31,13 @@ export function upstreamProblems({ profiles, upstreams }: NamedObjects): readonl
   );
 }
 
+/** What is to be thought about before an upstream is applied, in sentences without their full stops. */
+export function upstreamWarnings(upstream: Upstream): readonly string[] {
+  const isOpen = /^http:/i.test(upstream.url) && !isLoopback(upstreamHost(upstream));
+  if (!isOpen || upstream.keyFile === undefined) return [];
+  return ["its address is plain http: anyone on the way can read its key and what clients ask"];
+}
+
 /** Remembers upstreams of which {@link upstreamProblems} had nothing to say. */
 export function putUpstreams(
   before: Snapshot,
@@ -45,7 +53,9 @@ export function putUpstreams(
     stored.set(upstream.name, { upstream, createdAt: was?.createdAt ?? now, updatedAt: now });
     return { name: upstream.name, outcome: was === undefined ? "created" : "changed" };
   });
-  const events = answer.filter(({ outcome }) => outcome !== "unchanged").map(appliedEvent);
+  const changed = new Set(answer.filter(({ outcome }) => outcome !== "unchanged").map(({ name }) => name));
+  const warnings = upstreams.filter(({ name }) => changed.has(name)).flatMap(warningEvents);
+  const events = [...answer.filter(({ name }) => changed.has(name)).map(appliedEvent), ...warnings];
   if (events.length === 0) return { snapshot: before, events, answer };
   const sorted = [...stored.values()].toSorted((a, b) => (a.upstream.name < b.upstream.name ? -1 : 1));
   return { snapshot: { ...before, upstreams: sorted }, events, answer };
@@ -58,6 +68,15 @@ const appliedEvent = ({ name, outcome }: AppliedUpstream): NewEvent => ({
   reason: outcome === "created" ? "UpstreamCreated" : "UpstreamChanged",
   message: `upstream ${name} was ${outcome}`,
 });
+
+const warningEvents = (upstream: Upstream): readonly NewEvent[] =>
+  upstreamWarnings(upstream).map((warning) => ({
+    level: "warning",
+    subjectKind: "upstream",
+    subject: upstream.name,
+    reason: "UpstreamInTheClear",
+    message: `upstream ${upstream.name}: ${warning}`,
+  }));
 
 /** The error is the names of those that there are. What is in flight runs to its end. */
 export function deleteUpstream(before: Snapshot, name: string): Result<Change<undefined>, readonly string[]> {

@@ -1,7 +1,7 @@
 import { type Millis, profileName } from "../../core/ids.ts";
 import type { Result } from "../../core/result.ts";
 import type { ModelRoute, ReplicaRoute } from "../../core/route.ts";
-import { type StoredUpstream, type Upstream, upstreamId } from "../../core/upstream.ts";
+import { type StoredUpstream, type Upstream, upstreamHost, upstreamId } from "../../core/upstream.ts";
 import type { UpstreamSecret } from "./secrets.ts";
 
 export type SecretOf = (upstream: Upstream) => Result<UpstreamSecret, string>;
@@ -30,12 +30,11 @@ function routesOf(
 }
 
 function replicaOf({ name, url, concurrency = 0 }: Upstream, { key, ca }: UpstreamSecret): ReplicaRoute {
-  const { protocol, hostname, port, pathname } = new URL(url);
+  const { protocol, port, pathname } = new URL(url);
   const tls = protocol === "https:";
   return {
     id: upstreamId(name),
-    // An IPv6 address stands in brackets there.
-    host: hostname.replace(/^\[|\]$/g, ""),
+    host: upstreamHost({ url }),
     port: port === "" ? (tls ? 443 : 80) : Number(port),
     apiKey: key,
     slots: concurrency,

@@ -11,21 +11,24 @@ interface Idle {
  * Engines' servers close a connection that was idle for 5 s; using one up to its last moment would meet that close half
  * the time.
  */
-const IDLE_SECONDS = 4;
+export const IDLE_SECONDS = 4;
 const MOST_IDLE = 512;
 
 /** The connections to one replica. There is no limit to them: a replica that hangs holds up nobody but its own requests. */
 export class EnginePool implements ConnectionOwner {
   readonly #address: TcpAddress;
   readonly #monotonic: () => Millis;
+  readonly #idleSeconds: number;
   /** The latest used last: what is not needed grows old at the bottom. */
   readonly #idle: Idle[] = [];
   /** Off for a replica that is no longer listed: requests that run go on to their end, and nothing is kept after them. */
   #keepsIdle = true;
 
-  constructor(address: TcpAddress, monotonic: () => Millis) {
+  /** `idleSeconds`: how long a connection is kept that nobody uses, unless the other side says that it keeps it for less. */
+  constructor(address: TcpAddress, monotonic: () => Millis, idleSeconds: number) {
     this.#address = address;
     this.#monotonic = monotonic;
+    this.#idleSeconds = idleSeconds;
   }
 
   /** Sends on the most recently used connection that is still good, or a new one. `fresh` asks for a new one. */
@@ -46,7 +49,7 @@ export class EnginePool implements ConnectionOwner {
   }
 
   onIdle(connection: EngineConnection, keepAliveSeconds: number | undefined): void {
-    const seconds = Math.min(IDLE_SECONDS, (keepAliveSeconds ?? Infinity) - 1);
+    const seconds = Math.min(this.#idleSeconds, (keepAliveSeconds ?? Infinity) - 1);
     if (!this.#keepsIdle || seconds <= 0 || this.#idle.length >= MOST_IDLE) {
       connection.drop();
       return;

@@ -1,6 +1,12 @@
 import type { ReplicaRoute, UpstreamEndpoint } from "../../core/route.ts";
 import type { TcpAddress } from "../../platform/tcp.ts";
 
+/**
+ * How long a connection is kept that nobody uses. A new one costs round trips over a long way; what public endpoints stand
+ * behind keeps one for a minute or more. One that was closed meanwhile is noticed, and the request is sent on another.
+ */
+export const IDLE_SECONDS_ELSEWHERE = 45;
+
 /** Where the connections of a replica go, engine or upstream. */
 export function addressOf({ host, port, tlsSha256, upstream }: ReplicaRoute): TcpAddress {
   if (upstream?.tls === true) return { host, port, tlsCa: upstream.ca };
