@@ -70,7 +70,7 @@ test("login, backup, restore, debug", async () => {
   const { host } = new URL(url);
   const names = { [folder]: "FOLDER", [url]: "http://10.0.0.1:7443", [host.replace(":", "-")]: "10.0.0.1" };
   const ctl = ctlOf({ XDG_CONFIG_HOME: join(folder, "xdg"), HOME: folder }, names);
-  const login = await ctl(`login ${url} --token ${on.token}`);
+  const login = `$ llmgw ctl login URL --token TOKEN\n${await ctl(`login ${url} --token ${on.token}`)}`;
   expect(login).toMatchSnapshot();
   const lines = [
     ...["backup FOLDER/a.db", "backup FOLDER/b.db -o json", "backup FOLDER/a.db"],

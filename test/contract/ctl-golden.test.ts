@@ -1,8 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import type { CommandSpec } from "../../src/cli/command.ts";
+import { loadRoot } from "../../src/cli/root.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { fixedCluster, NOW } from "../fakes/fixed-cluster.ts";
 import { type ScriptedAdmin, scriptedAdmin } from "../fakes/scripted-admin.ts";
@@ -157,4 +159,18 @@ describe("on a terminal", () => {
     });
     expect((await ctl("delete node gpu-a-01 --yes", { terminal })).stderr).not.toContain("?");
   });
+});
+
+test("every verb has its golden output, here or in ctl-golden-files.test.ts", async () => {
+  const folder = join(import.meta.dirname, "__snapshots__");
+  const kept = ["ctl-golden.test.ts.snap", "ctl-golden-files.test.ts.snap"].map((name) => join(folder, name));
+  const text = (await Promise.all(kept.map((path) => readFile(path, "utf8")))).join();
+  const root = await loadRoot(["ctl"]);
+  const leaves = (spec: CommandSpec, path: string): readonly string[] =>
+    spec.commands === undefined
+      ? [path]
+      : spec.commands.flatMap((child) => (child.hidden === true ? [] : leaves(child, `${path} ${child.name}`)));
+  const verbs = (root.commands ?? []).filter(({ name }) => name === "ctl").flatMap((spec) => leaves(spec, "llmgw ctl"));
+  expect(verbs.length).toBeGreaterThan(40);
+  expect(verbs.filter((verb) => !text.includes(`${verb} `))).toEqual([]);
 });
