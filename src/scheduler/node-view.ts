@@ -16,6 +16,8 @@ export interface NodeView {
   readonly gpus: readonly GpuView[];
   readonly memoryBooked: Bytes;
   readonly memoryFree: Bytes;
+  /** Room for weights, without what is on its way already; undefined: nobody knows. */
+  readonly diskFree: Bytes | undefined;
   readonly bookings: readonly Booking[];
 }
 
@@ -27,27 +29,57 @@ interface Booking {
   readonly leaving: boolean;
   /** Its engine may run, so that what is measured on the node may count it already. */
   readonly measured: boolean;
+  /** What the node still has to fetch for it. Left out: nothing, or nobody knows. */
+  readonly fetch?: Fetch | undefined;
 }
+
+/** Weights that are not there yet. */
+export interface Fetch {
+  readonly source: string;
+  readonly bytes: Bytes;
+}
+
+/** What the weights of a replica are that its node may have to fetch; undefined: not known. */
+export type FetchOf = (replica: Replica) => Fetch | undefined;
 
 /** States in which no engine process exists yet, so that nothing of the booking can be in a measurement. */
 const NOT_RUNNING: readonly ReplicaKind[] = ["placed", "preparing"];
 
-export function nodeViews(nodes: readonly ClusterNode[], replicas: readonly Replica[]): readonly NodeView[] {
+export function nodeViews(
+  nodes: readonly ClusterNode[],
+  replicas: readonly Replica[],
+  fetchOf: FetchOf = () => undefined,
+): readonly NodeView[] {
   const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
-  const byNode = Map.groupBy(holding.flatMap(bookingsOf), ({ share }) => share.node);
+  const bookings = holding.flatMap((replica) => bookingsOf(replica, fetchOf));
+  const byNode = Map.groupBy(bookings, ({ share }) => share.node);
   return nodes.map((node) => viewOf(node, byNode.get(node.id) ?? []));
 }
 
-const bookingsOf = ({ profile, placement, state }: Replica): readonly Booking[] =>
-  sharesOf(placement).map((share) => ({
-    ...{ profile, share },
-    leaving: !REPLICA_TRAITS[state.kind].counts,
-    measured: !NOT_RUNNING.includes(state.kind),
-  }));
+function bookingsOf(replica: Replica, fetchOf: FetchOf): readonly Booking[] {
+  const { profile, placement, state } = replica;
+  const measured = !NOT_RUNNING.includes(state.kind);
+  const leaving = !REPLICA_TRAITS[state.kind].counts;
+  const fetch = measured ? undefined : left(fetchOf(replica), state);
+  return sharesOf(placement).map((share) => ({ profile, share, leaving, measured, fetch }));
+}
+
+/** What has come already is no longer free on the disk. */
+function left(fetch: Fetch | undefined, state: Replica["state"]): Fetch | undefined {
+  if (fetch === undefined || state.kind !== "preparing" || state.progress === undefined) return fetch;
+  return { ...fetch, bytes: bytes(Math.max(0, fetch.bytes - state.progress.bytesDone)) };
+}
+
+/** What one more replica would take of a node. */
+export interface Taken {
+  readonly profile: ProfileName;
+  readonly share: Share;
+  readonly fetch: Fetch | undefined;
+}
 
 /** The node after one more replica was given to it. */
-export const withBooking = (view: NodeView, profile: ProfileName, share: Share): NodeView =>
-  viewOf(view.node, [...view.bookings, { profile, share, leaving: false, measured: false }]);
+export const withBooking = (view: NodeView, taken: Taken): NodeView =>
+  viewOf(view.node, [...view.bookings, { ...taken, leaving: false, measured: false }]);
 
 function viewOf(node: ClusterNode, bookings: readonly Booking[]): NodeView {
   const { memoryTotal, memoryAvailable } = node.inventory;
@@ -60,7 +92,17 @@ function viewOf(node: ClusterNode, bookings: readonly Booking[]): NodeView {
     unmeasured: sum(unmeasured(bookings), ofHost),
   });
   const gpus = node.inventory.gpus.map((gpu) => gpuView(gpu, bookings, host));
-  return { node, gpus, memoryBooked, memoryFree: host, bookings };
+  return { node, gpus, memoryBooked, memoryFree: host, diskFree: diskFree(node, bookings), bookings };
+}
+
+function diskFree({ inventory }: ClusterNode, bookings: readonly Booking[]): Bytes | undefined {
+  const [disk] = inventory.disks;
+  if (disk === undefined) return undefined;
+  const held = new Set(inventory.weights.map(({ source }) => source));
+  // Several of one model fetch it once.
+  const coming = new Map(bookings.flatMap(({ fetch }) => (fetch === undefined ? [] : [[fetch.source, fetch.bytes]])));
+  const reserved = [...coming].reduce((all, [source, size]) => all + (held.has(source) ? 0 : size), 0);
+  return bytes(Math.max(0, disk.free - reserved));
 }
 
 /** Of a GPU that several share, for what the driver takes beside them: engines are told fractions, which must sum below one. */

@@ -3,7 +3,7 @@ import { type Placement, type Rejection, sharesOf } from "../core/replica-state.
 import type { Ask } from "./ask.ts";
 import { bookingFor } from "./fit.ts";
 import { type Island, islandsOf, whyAlone } from "./island.ts";
-import { byNodeId, type NodeView, withBooking } from "./node-view.ts";
+import { byNodeId, type Fetch, type NodeView, withBooking } from "./node-view.ts";
 import type { Filter, IslandScorer, PlacementPolicy, Scorer } from "./rules.ts";
 
 export type Decision =
@@ -93,6 +93,9 @@ export const weightedScore = (view: NodeView, ask: Ask, scorers: readonly Scorer
 const islandScore = (island: Island, ask: Ask, scorers: readonly IslandScorer[]): number =>
   scorers.reduce((sum, scorer) => sum + scorer.weight * within(scorer.score(island, ask)), 0);
 
+const fetchOf = ({ source, weights }: Ask): Fetch | undefined =>
+  weights === undefined ? undefined : { source, bytes: weights };
+
 export interface PendingAsk {
   readonly id: ReplicaId;
   readonly ask: Ask;
@@ -113,7 +116,7 @@ export function placeAll(
     const taken = new Map(sharesOf(decision.placement).map((share) => [share.node, share]));
     left = left.map((view) => {
       const share = taken.get(view.node.id);
-      return share === undefined ? view : withBooking(view, ask.profile, share);
+      return share === undefined ? view : withBooking(view, { profile: ask.profile, share, fetch: fetchOf(ask) });
     });
   }
   return decisions;

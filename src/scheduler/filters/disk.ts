@@ -1,6 +1,5 @@
 import { formatBytes } from "../../core/format.ts";
 import { bytes } from "../../core/ids.ts";
-import type { Disk } from "../../core/node.ts";
 import type { Ask } from "../ask.ts";
 import { holds } from "../holds.ts";
 import type { NodeView } from "../node-view.ts";
@@ -8,28 +7,25 @@ import type { Filter } from "../rules.ts";
 
 export const disk: Filter = {
   name: "disk",
-  doc: "The weights are on the node, or a disk of it has room for them.",
+  doc: "The weights are on the node, or there is room for them where it fetches weights to, beside those on their way already.",
   check(view, ask) {
-    const roomiest = roomiestOf(view);
-    if (lacking(view, ask) === 0 || roomiest === undefined) return undefined;
+    const [target] = view.node.inventory.disks;
+    if (target === undefined || view.diskFree === undefined || lacking(view, ask) === 0) return undefined;
+    const coming = target.free - view.diskFree;
+    const others = coming === 0 ? "" : `, of which ${formatBytes(coming)} are for weights on their way`;
     return (
       `needs ${formatBytes(ask.weights ?? 0)} of disk for the weights, ` +
-      `has ${formatBytes(roomiest.free)} free at most (${roomiest.path})`
+      `has ${formatBytes(target.free)} free (${target.path})${others}`
     );
   },
   remedies(view, ask) {
-    const roomiest = roomiestOf(view);
-    return roomiest === undefined ? [] : [{ kind: "free-disk", path: roomiest.path, bytes: bytes(lacking(view, ask)) }];
+    const [target] = view.node.inventory.disks;
+    return target === undefined ? [] : [{ kind: "free-disk", path: target.path, bytes: bytes(lacking(view, ask)) }];
   },
 };
 
-function roomiestOf({ node }: NodeView): Disk | undefined {
-  const [first, ...others] = node.inventory.disks;
-  return first === undefined ? undefined : others.reduce((best, one) => (one.free > best.free ? one : best), first);
-}
-
-function lacking(view: NodeView, ask: Ask): number {
-  const roomiest = roomiestOf(view);
-  if (ask.weights === undefined || roomiest === undefined || holds(view.node, ask.source)) return 0;
-  return Math.max(0, ask.weights - roomiest.free);
+function lacking({ node, diskFree, bookings }: NodeView, { weights, source }: Ask): number {
+  const isComing = bookings.some(({ fetch }) => fetch?.source === source);
+  if (weights === undefined || diskFree === undefined || isComing || holds(node, source)) return 0;
+  return Math.max(0, weights - diskFree);
 }
