@@ -5,6 +5,7 @@ import type { Progress } from "../core/replica-state.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Engine, FileChoice, OfferedFile } from "../engines/engine.ts";
 import { ENGINES, resolveEngine } from "../engines/list.ts";
+import type { readStart } from "../platform/file-start.ts";
 import type { AttemptEnd } from "../reconcile/supervision.ts";
 import type { EngineProvider } from "./install/provider.ts";
 import type { Prepare, Prepared } from "./node-context.ts";
@@ -15,6 +16,8 @@ import type { WeightStore } from "./weights/store.ts";
 interface PrepareOptions {
   readonly provider: Pick<EngineProvider, "ensure">;
   readonly weights: Pick<WeightStore, "ensure">;
+  /** Left out: from the disk. */
+  readonly readStart?: typeof readStart;
   /** Where the control plane wants the engine from; undefined: it leaves that to the node. */
   readonly sourceOf: (engine: string) => EngineSource | undefined;
 }
@@ -41,7 +44,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
         ? await prepareByFiles(options, replica, request)
         : await prepareNamed(options, replica, { ...request, named });
     if (!prepared.ok) return prepared;
-    const reason = await whySplitFails(replica, prepared.value);
+    const reason = await whySplitFails(replica, prepared.value, options.readStart);
     return reason === undefined ? prepared : err({ reason, retry: false });
   };
 }

@@ -13,11 +13,12 @@ import type { Prepared } from "./node-context.ts";
 export async function whySplitFails(
   { profile: name, parallel, args, env }: Pick<DesiredReplica, "profile" | "parallel" | "args" | "env">,
   { engine, modelPath, folder }: Pick<Prepared, "engine" | "modelPath" | "folder">,
+  read: typeof readStart = readStart,
 ): Promise<string | undefined> {
   if (parallel === undefined || parallel.tensor * parallel.pipeline === 1) return undefined;
   if (engine.memoryRules({ args, env }).split !== "tensor") return undefined;
   const facts = await readFacts(relative(folder, modelPath), async (file, bytes) => {
-    const start = await readStart(`${folder}/${file}`, bytes);
+    const start = await read(`${folder}/${file}`, bytes);
     return start === undefined ? err(`${file} cannot be read`) : ok(start);
   });
   return facts.ok ? whyNotSplit({ name, parallel }, facts.value) : undefined;

@@ -10,6 +10,7 @@ import type { Inventory } from "../../src/core/node.ts";
 import { err, ok } from "../../src/core/result.ts";
 import { engineOf } from "../../src/engines/list.ts";
 import { type Clock, pause } from "../../src/platform/clock.ts";
+import { GiB } from "../fakes/values.ts";
 import type { Dice } from "./dice.ts";
 import type { Network } from "./network.ts";
 import { type Lifetime, type SimClock } from "./sim-clock.ts";
@@ -31,6 +32,8 @@ const PORTS = { first: 41_000, last: 41_039 };
 const WORK_DIR = "/w";
 const WEIGHTS = "/models/";
 const MODEL_BYTES = bytes(4 * 2 ** 30);
+/** What an engine is found to take of each of its GPUs. */
+const USED = bytes(8 * GiB);
 /** An engine that does not get on is found within a simulated minute. */
 const HANG_POLICY = { slowAfter: millis(5_000), proveAfter: millis(15_000), hungAfter: millis(30_000) };
 
@@ -65,6 +68,8 @@ export class SimAgent {
         gpus: () => inventory().gpus,
         cgroupHomes: () => Promise.resolve([]),
         gpuHolders: () => Promise.resolve([]),
+        measure: (_, gpuIds) =>
+          Promise.resolve({ host: bytes(GiB), gpus: gpuIds.map((uuid) => ({ uuid, bytes: USED })) }),
         stopTimeout: millis(10_000),
         healthInterval: millis(3_000),
         hangPolicy: HANG_POLICY,
@@ -122,6 +127,7 @@ export class SimAgent {
   #prepare(clock: Clock): Prepare {
     const { dice, host } = this.#parts;
     return createPrepare({
+      readStart: () => Promise.resolve(undefined),
       sourceOf: (engine) => this.#desired?.engines[engine],
       provider: {
         ensure: (name) =>
