@@ -1,8 +1,8 @@
 import type { NewEvent } from "../core/event.ts";
-import { canonicalJson } from "../core/fingerprint.ts";
 import { measurementKey } from "../core/measured-memory.ts";
 import type { Inventory } from "../core/node.ts";
 import type { Replica, ReplicaKind } from "../core/replica-state.ts";
+import { sameValue } from "../core/same-value.ts";
 import type { Changes, Snapshot, StoredNode } from "../store/store.ts";
 
 /**
@@ -66,12 +66,14 @@ function compare<T>(
   { key, durable }: Comparison<T>,
 ): { readonly put: readonly T[]; readonly drop: readonly T[] } {
   if (before === after) return { put: [], drop: [] };
-  const old = new Map(before.map((item) => [key(item), item]));
-  const put = after.filter((item) => {
+  // Most are the same objects, and cost no more than that.
+  const gone = new Set(before);
+  const changed = after.filter((item) => !gone.delete(item));
+  const old = new Map([...gone].map((item) => [key(item), item]));
+  const put = changed.filter((item) => {
     const was = old.get(key(item));
     old.delete(key(item));
-    if (was === undefined) return true;
-    return was !== item && canonicalJson(durable(was)) !== canonicalJson(durable(item));
+    return was === undefined || !sameValue(durable(was), durable(item));
   });
   return { put, drop: [...old.values()] };
 }

@@ -3,13 +3,14 @@ import { fingerprint } from "../core/fingerprint.ts";
 import { NEW_GANG } from "../core/gang.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
 import { type Profile, specHash } from "../core/profile.ts";
-import { type Replica, sharesOf } from "../core/replica-state.ts";
+import { type Rejection, type Replica, sharesOf } from "../core/replica-state.ts";
+import { sameValue } from "../core/same-value.ts";
 import { type ClusterPlan, reconcileCluster } from "../reconcile/cluster.ts";
 import { desiredReplicas } from "../reconcile/desired.ts";
 import type { Routers } from "../reconcile/drain.ts";
 import type { NodeReports } from "../reconcile/follow.ts";
 import { assessLiveness, type LivenessVerdict, type NodeContact } from "../reconcile/liveness.ts";
-import { askOf } from "../scheduler/ask.ts";
+import { type Ask, askOf } from "../scheduler/ask.ts";
 import { nodeViews } from "../scheduler/node-view.ts";
 import { placeAll } from "../scheduler/place.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
@@ -21,9 +22,10 @@ import { givenWay } from "./give-way.ts";
 import type { NodeHeard } from "./heard.ts";
 import { makesRoom } from "./makes-room.ts";
 import { learned } from "./measured.ts";
-import { fetchesOf, needsOf } from "./model-needs.ts";
+import { needsOf } from "./model-needs.ts";
 import type { ControlPolicy } from "./policy.ts";
 import { quietReport } from "./quiet-report.ts";
+import { replicasByNode } from "./replicas-by-node.ts";
 import { type Demands, nextDemands, scaledCounts, scalingEvents } from "./scaling.ts";
 import { settleRollouts } from "./settle-rollouts.ts";
 
@@ -120,7 +122,11 @@ function contactOf({ id, liveness }: StoredNode, { nodes }: Gathered): NodeConta
 function nextReplicas(snapshot: Snapshot, gathered: Gathered): Pick<ClusterPlan, "replicas" | "events"> {
   const { profiles, replicas, nodes, specs } = snapshot;
   const specOf = specsByKey(snapshot);
-  const known = { replicas, specOf: (of: Pick<Replica, "profile" | "specHash">) => specOf.get(specKey(of)) };
+  const keys = new Map(replicas.map(({ id, apiKey }) => [id, apiKey]));
+  const known = {
+    keyOf: (id: ReplicaId) => keys.get(id),
+    specOf: (of: Pick<Replica, "profile" | "specHash">) => specOf.get(specKey(of)),
+  };
   const reports: NodeReports = new Map(
     nodes.map(({ id, liveness, desiredRevision }) => {
       const said = gathered.nodes.get(id)?.observed;
@@ -162,54 +168,66 @@ const created = (
 function place(snapshot: Snapshot, replicas: readonly Replica[], { policy, now }: Gathered): readonly Replica[] {
   const specs = specsByKey(snapshot);
   const needs = needsOf(snapshot);
+  const asks = new Map<Profile, Ask>();
+  const askFor = (spec: Profile): Ask => {
+    const ask = asks.get(spec) ?? askOf(spec, needs(spec), policy);
+    asks.set(spec, ask);
+    return ask;
+  };
   const pending = replicas
     .filter(({ state }) => state.kind === "pending")
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
     .flatMap((replica) => {
       const spec = specs.get(specKey(replica));
-      return spec === undefined ? [] : [{ id: replica.id, ask: askOf(spec, needs(spec), policy) }];
+      return spec === undefined ? [] : [{ id: replica.id, ask: askFor(spec) }];
     });
   if (pending.length === 0) return replicas;
-  const decisions = placeAll(pending, nodeViews(snapshot.nodes, replicas, fetchesOf(snapshot)), DEFAULT_POLICY);
+  const decisions = placeAll(pending, nodeViews(snapshot.nodes, replicas), DEFAULT_POLICY);
   return replicas.map((replica) => {
     const decision = decisions.get(replica.id);
     if (decision === undefined) return replica;
     if (decision.kind === "unplaceable") {
-      return { ...replica, state: { kind: "pending", rejections: decision.rejections } };
+      return stillPending(replica, decision.rejections);
     }
     const gang = decision.placement.gang === undefined ? {} : { gang: NEW_GANG };
     return { ...replica, state: { kind: "placed" }, placement: decision.placement, since: now, ...gang };
   });
 }
 
+/** The same object when nobody's reason is another one. */
+function stillPending(replica: Replica, rejections: readonly Rejection[]): Replica {
+  if (replica.state.kind === "pending" && sameValue(replica.state.rejections, rejections)) return replica;
+  return { ...replica, state: { kind: "pending", rejections } };
+}
+
 /** Each node's desired state gets a new revision when its content is another. */
 function withDesired(before: Snapshot, snapshot: Snapshot, { policy, isFirst }: Gathered): Snapshot {
   const isTouched = touchedNodes(before, snapshot);
-  const everywhere = isFirst || before.specs !== snapshot.specs;
   const specs = specsByKey(snapshot);
-  const held = snapshot.replicas.flatMap((replica) =>
-    sharesOf(replica.placement).map(({ node }) => ({ node, replica })),
-  );
-  const byNode = Map.groupBy(held, ({ node }) => node);
+  const byNode = replicasByNode(snapshot.replicas);
   const nodes = snapshot.nodes.map((node) => {
-    if (!everywhere && node.desiredHash !== "" && !isTouched.has(node.id)) return node;
-    const replicas = desiredReplicas(
-      node.id,
-      (byNode.get(node.id) ?? []).map(({ replica }) => replica),
-      (replica) => specs.get(specKey(replica)),
-    );
+    if (!isFirst && node.desiredHash !== "" && !isTouched.has(node.id)) return node;
+    const replicas = desiredReplicas(node.id, byNode.get(node.id) ?? [], (replica) => specs.get(specKey(replica)));
     const hash = fingerprint({ replicas, engines: policy.engines, concurrency: policy.weightsConcurrency });
     return hash === node.desiredHash ? node : { ...node, desiredHash: hash, desiredRevision: node.desiredRevision + 1 };
   });
   return { ...snapshot, nodes: sameList(snapshot.nodes, nodes) };
 }
 
-/** Nodes with a replica that is not the same object as before. */
+/** Nodes with a replica that is not the same object as before, or not made of the same. */
 function touchedNodes(before: Snapshot, after: Snapshot): ReadonlySet<NodeId> {
-  if (before.replicas === after.replicas) return new Set();
+  if (before.replicas === after.replicas && before.specs === after.specs) return new Set();
   const untouched = new Set(before.replicas).intersection(new Set(after.replicas));
-  const touched = [...before.replicas, ...after.replicas].filter((replica) => !untouched.has(replica));
+  const changed = changedSpecs(before, after);
+  const isTouched = (replica: Replica): boolean => !untouched.has(replica) || changed.has(specKey(replica));
+  const touched = [...before.replicas, ...after.replicas].filter(isTouched);
   return new Set(touched.flatMap(({ placement }) => sharesOf(placement).map(({ node }) => node)));
+}
+
+/** Their keys: what is gone, what is new, and what says something else now. */
+function changedSpecs(before: Snapshot, after: Snapshot): ReadonlySet<string> {
+  const [was, is] = [specsByKey(before), specsByKey(after)];
+  return new Set([...was.keys(), ...is.keys()].filter((key) => was.get(key) !== is.get(key)));
 }
 
 export const specsByKey = ({ specs }: Pick<Snapshot, "specs">): ReadonlyMap<string, Profile> =>

@@ -5,11 +5,11 @@ import { err, type Result } from "../core/result.ts";
 import type { ModelRoute, RouteTable } from "../core/route.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
-import { desiredReplicas } from "../reconcile/desired.ts";
 import { hearingSince, type LivenessVerdict } from "../reconcile/liveness.ts";
-import type { Snapshot, Store, StoredNode } from "../store/store.ts";
-import { changesBetween, isEmpty, specKey } from "./changes.ts";
-import { decide, type Decided, type Gathered, specsByKey } from "./decide.ts";
+import type { Snapshot, Store } from "../store/store.ts";
+import { changesBetween, isEmpty } from "./changes.ts";
+import { decide, type Decided, type Gathered } from "./decide.ts";
+import { desiredStates } from "./desired-states.ts";
 import type { Change } from "./manifest-change.ts";
 import type { ControlPolicy } from "./policy.ts";
 import { endedRollouts, NO_ROLLOUTS, type RolloutCounts } from "./rollout-count.ts";
@@ -24,6 +24,8 @@ import type { UpstreamSecrets } from "./upstreams/secrets.ts";
 const TICK = millis(1_000);
 /** News that arrives together is decided on together. */
 const GATHER_FOR = millis(10);
+/** What a turn took, this many times over, is everybody else's: of thousands of nodes one always has news. */
+const PAUSE = 2;
 /** How long routers may take to come back to a server that was started again. */
 const ROUTERS_RETURN = millis(15_000);
 /** Somebody else commits at the same time again and again: that is no accident. */
@@ -68,6 +70,8 @@ export class ControlLoop {
   #cancelTimer: () => void = () => undefined;
   #turn: Promise<void> | undefined;
   #isWoken = false;
+  /** From the end of a turn to the next, when something is new. */
+  #pause: Millis = GATHER_FOR;
   #isStopped = false;
   #failure: Error | undefined;
 
@@ -138,7 +142,7 @@ export class ControlLoop {
   wake(): void {
     if (this.#isWoken || this.#isStopped) return;
     this.#isWoken = true;
-    if (this.#turn === undefined) this.#schedule(GATHER_FOR);
+    if (this.#turn === undefined) this.#schedule(this.#pause);
   }
 
   /** A turn is only worth it when somebody waits for routers to let go, or follows what they have. */
@@ -188,11 +192,14 @@ export class ControlLoop {
   async #run(): Promise<void> {
     if (this.#turn !== undefined) return this.#turn;
     this.#cancelTimer();
+    const began = this.#options.clock.monotonic();
     this.#turn = this.#takeTurn().finally(() => {
       this.#turn = undefined;
+      const took = this.#options.clock.monotonic() - began;
+      this.#pause = millis(Math.min(TICK, Math.max(GATHER_FOR, took * PAUSE)));
     });
     await this.#turn;
-    if (!this.#isStopped) this.#schedule(this.#isWoken ? GATHER_FOR : TICK);
+    if (!this.#isStopped) this.#schedule(this.#isWoken ? this.#pause : TICK);
   }
 
   async #takeTurn(): Promise<void> {
@@ -273,10 +280,11 @@ export class ControlLoop {
 
   #publish(): void {
     const { agents, routers } = this.#options;
+    const desired = desiredStates(this.#snapshot, this.#policy);
     for (const node of this.#snapshot.nodes) {
       // One that came back after this was decided is told what it is to do when what it says has been heard.
       if (node.liveness !== "connected") continue;
-      agents.publish(node.id, node.desiredRevision, () => this.#desiredState(node));
+      agents.publish(node.id, node.desiredRevision, () => desired(node));
     }
     this.#table = nextTable(this.#table, this.#models(), this.#snapshot.serverId);
     this.#goneSince = goneSince(this.#goneSince, this.#snapshot.replicas, this.#table);
@@ -296,17 +304,6 @@ export class ControlLoop {
     void this.#options.upstreamSecrets.follow(upstreams, (events) => {
       for (const event of events) this.report(event);
     });
-  }
-
-  #desiredState({ id, desiredRevision }: StoredNode) {
-    const policy = this.#policy;
-    const specs = specsByKey(this.#snapshot);
-    return {
-      revision: desiredRevision,
-      replicas: desiredReplicas(id, this.#snapshot.replicas, (replica) => specs.get(specKey(replica))),
-      engines: policy.engines,
-      weightsConcurrency: policy.weightsConcurrency,
-    };
   }
 }
 

@@ -9,7 +9,10 @@ const spec = profile("smol", {
   env: { HF_TOKEN: "odd-form-of-a-token", LEVEL: "INFO" },
   args: ["--api-key", "a-key-12"],
 });
-const known = { replicas: [{ id: replicaId("smol-1"), apiKey: "key-of-smol-1" }], specOf: () => spec };
+const known = {
+  keyOf: (id: string) => (id === "smol-1" ? "key-of-smol-1" : undefined),
+  specOf: () => spec,
+};
 
 const heard = (state: ObservedReplicaState): ObservedReplicaState | undefined => {
   const replica = { id: replicaId("smol-1"), profile: spec.name, specHash: specHash(spec), state, restarts: 0, pid: 1 };
@@ -45,7 +48,7 @@ test.each<{ name: string; said: ObservedReplicaState; heard: ObservedReplicaStat
 test("of a replica that is not known, what can be nothing but a secret", () => {
   const said = { kind: "starting", note: "sk-0123456789abcdef key-of-smol-1" } as const;
   const replica = { id: replicaId("other"), profile: spec.name, specHash: "x", state: said, restarts: 0, pid: 1 };
-  const none = { replicas: [], specOf: () => undefined };
+  const none = { keyOf: () => undefined, specOf: () => undefined };
   expect(quietReport({ revision: 1, replicas: [replica] }, none).replicas[0]?.state).toEqual({
     kind: "starting",
     note: "sk-[hidden] key-of-smol-1",

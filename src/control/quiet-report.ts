@@ -1,11 +1,12 @@
+import type { ReplicaId } from "../core/ids.ts";
 import type { ObservedReplica, ObservedReplicaState, ObservedState } from "../core/observed.ts";
 import type { Profile } from "../core/profile.ts";
 import { secretsIn, withoutKey, withoutKnown } from "../core/redact.ts";
-import type { Replica } from "../core/replica-state.ts";
 import { withoutSecretForms } from "../core/secret-forms.ts";
 
 interface Known {
-  readonly replicas: readonly Pick<Replica, "id" | "apiKey">[];
+  /** A replica's secret; undefined: nobody knows it. */
+  readonly keyOf: (id: ReplicaId) => string | undefined;
   /** What a replica was made of. */
   readonly specOf: (replica: ObservedReplica) => Profile | undefined;
 }
@@ -14,12 +15,12 @@ interface Known {
  * What a node says, without the secrets that its engines were given: engines print their options and their environment, and
  * what is said here is stored, shown and sent on.
  */
-export function quietReport(observed: ObservedState, { replicas, specOf }: Known): ObservedState {
+export function quietReport(observed: ObservedState, { keyOf, specOf }: Known): ObservedState {
   return {
     ...observed,
     replicas: observed.replicas.map((said) => {
       if (!speaks(said.state)) return said;
-      const key = replicas.find(({ id }) => id === said.id)?.apiKey ?? "";
+      const key = keyOf(said.id) ?? "";
       return { ...said, state: quiet(said.state, quieter(key, specOf(said))) };
     }),
   };

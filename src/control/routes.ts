@@ -1,9 +1,9 @@
 import type { StoredAlias } from "../core/alias.ts";
-import { canonicalJson } from "../core/fingerprint.ts";
 import { profileName, type ReplicaId } from "../core/ids.ts";
 import { withoutKey } from "../core/redact.ts";
 import { type Replica, REPLICA_TRAITS, type ReplicaState } from "../core/replica-state.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
+import { sameValue } from "../core/same-value.ts";
 import { engineOf } from "../engines/list.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
 import { replicaReason } from "../wire/replica-reason.ts";
@@ -64,7 +64,7 @@ function aliasRoute({ alias, createdAt }: StoredAlias, named: NamedObjects): Mod
 
 /** The same table when nothing in it differs, so that routers are not woken for nothing. */
 export function nextTable(before: RouteTable, models: readonly ModelRoute[], cluster: string): RouteTable {
-  if (canonicalJson(before.models) === canonicalJson(models)) return before;
+  if (sameValue(before.models, models)) return before;
   return { revision: before.revision + 1, models, cluster };
 }
 

@@ -20,6 +20,18 @@ describe("fingerprint", () => {
     expect(fingerprint({ model: "smollm2", args: ["-c", "2048"] })).toBe("8ee23bdc59350793");
   });
 
+  test("is FNV-1a in 64 bits, whatever the text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        let hash = 0xcbf29ce484222325n;
+        for (const char of JSON.stringify(text)) {
+          hash = BigInt.asUintN(64, (hash ^ BigInt(char.codePointAt(0) ?? 0)) * 0x100000001b3n);
+        }
+        expect(fingerprint(text)).toBe(hash.toString(16).padStart(16, "0"));
+      }),
+    );
+  });
+
   test("does not depend on the order in which a value was built", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {

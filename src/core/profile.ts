@@ -53,6 +53,15 @@ export interface Profile {
  * are changed is left out: altering those restarts nothing.
  */
 export function specHash(profile: Profile): string {
+  const hash = HASHES.get(profile) ?? hashOf(profile);
+  HASHES.set(profile, hash);
+  return hash;
+}
+
+/** Profiles stay as they are, and every turn of a control plane asks for the hash of each again. */
+const HASHES = new WeakMap<Profile, string>();
+
+function hashOf(profile: Profile): string {
   const { serves, model, engine, resources, parallel, context, adapters, args, env } = profile;
   return fingerprint({ serves, model, engine, resources, parallel, context, adapters, args, env });
 }

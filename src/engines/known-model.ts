@@ -1,7 +1,7 @@
 import { bytes } from "../core/ids.ts";
 import type { ModelNeeds } from "../core/memory-estimate.ts";
 import type { LookedModel } from "../core/model-facts.ts";
-import type { ClusterNode } from "../core/node.ts";
+import type { ClusterNode, HeldModel } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
 import { ENGINES, likelyEngine } from "./list.ts";
 import { type KnownModel, modelNeeds } from "./weights/needs.ts";
@@ -9,9 +9,10 @@ import { whyNotSplit } from "./weights/split.ts";
 
 /** What is known of a model: by the nodes that have it, else by its source, else nothing. */
 export function knownModel(source: string, nodes: readonly ClusterNode[], looked: LookedModel | undefined): KnownModel {
-  const held = nodes.flatMap(({ id, inventory }) =>
-    inventory.weights.filter((model) => model.source === source && model.bytes > 0).map((model) => ({ id, ...model })),
-  );
+  const isIt = (model: HeldModel): boolean => model.source === source && model.bytes > 0;
+  const held = nodes
+    .filter(({ inventory }) => inventory.weights.some(isIt))
+    .flatMap(({ id, inventory }) => inventory.weights.filter(isIt).map((model) => ({ id, ...model })));
   const best = held.find(({ facts }) => facts !== undefined) ?? held[0];
   if (best !== undefined) {
     // The largest where they differ: one of them may lack a projector.

@@ -1,8 +1,8 @@
 import type { NewEvent } from "../core/event.ts";
-import { canonicalJson } from "../core/fingerprint.ts";
 import { type Millis, millis, type NodeId, type ProfileName, type ReplicaId } from "../core/ids.ts";
 import { type Profile, specHash, withCount } from "../core/profile.ts";
 import { firstNo, type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
+import { sameValue } from "../core/same-value.ts";
 import { afterDraining, drainedState, type Routers } from "./drain.ts";
 import { followedState, type NodeReports, type Sighting, sightingOf } from "./follow.ts";
 import { type Followed, followedGang } from "./gang.ts";
@@ -160,6 +160,6 @@ function returning(profile: Profile, replicas: readonly Replica[], view: Cluster
 
 /** The same object when nothing differs, so that nothing is written for a report that says nothing new. */
 function withState(replica: Replica, state: ReplicaState, now: Millis): Replica {
-  if (state === replica.state || canonicalJson(state) === canonicalJson(replica.state)) return replica;
+  if (state === replica.state || sameValue(state, replica.state)) return replica;
   return { ...replica, state, since: state.kind === replica.state.kind ? replica.since : now };
 }

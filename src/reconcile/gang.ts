@@ -1,5 +1,4 @@
 import type { NewEvent } from "../core/event.ts";
-import { canonicalJson } from "../core/fingerprint.ts";
 import { formatDuration } from "../core/format.ts";
 import {
   type Gang,
@@ -13,6 +12,7 @@ import { type Millis, millis, plus } from "../core/ids.ts";
 import type { ObservedReplica } from "../core/observed.ts";
 import { withoutKey } from "../core/redact.ts";
 import { type Replica, type ReplicaState, type Share, sharesOf } from "../core/replica-state.ts";
+import { sameValue } from "../core/same-value.ts";
 import { type BackoffPolicy, ceilingOf } from "./backoff.ts";
 import { listeningOf, type NodeReports, reportedState, type Sighting, sightingAt, stoppingWith } from "./follow.ts";
 import { judgeCheck, membersOf, problemsBefore } from "./gang-check.ts";
@@ -80,7 +80,7 @@ function rankOf(
 }
 
 const moved = (replica: Replica, state: ReplicaState, now: Millis): Followed => {
-  if (canonicalJson(state) === canonicalJson(replica.state)) return { replica, events: [] };
+  if (sameValue(state, replica.state)) return { replica, events: [] };
   const since = state.kind === replica.state.kind ? replica.since : now;
   return { replica: { ...replica, state, since }, events: [] };
 };
@@ -294,7 +294,7 @@ function counted(replica: Replica, [head]: readonly Rank[]): Replica {
 /** The same object when nothing differs. */
 function withRanks(gang: Gang, ranks: readonly Rank[]): Gang {
   const shown = ranks.map((rank) => statusOf(rank, gang));
-  return canonicalJson(shown) === canonicalJson(gang.ranks) ? gang : { ...gang, ranks: shown };
+  return sameValue(shown, gang.ranks) ? gang : { ...gang, ranks: shown };
 }
 
 function statusOf({ rank, share, sighting, isSilent, said }: Rank, { ranks }: Gang): RankStatus {

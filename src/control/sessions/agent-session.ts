@@ -21,7 +21,10 @@ import { ORIGIN, PEER } from "../peer.ts";
 import type { Refusal, TokenDoor } from "../tokens/token-door.ts";
 import type { Agents, AgentStream } from "./agents.ts";
 
-const LOOK_EVERY = millis(500);
+/** In each heartbeat interval, so that a silence is found soon after it is one. */
+const LOOKS_AN_INTERVAL = 4;
+/** However seldom the agent speaks: a right that has ended is found as soon. */
+const LOOK_AT_LEAST_EVERY = millis(1_250);
 /** Agents ask once an hour at most. */
 const RENEWAL_EVERY = millis(10 * 60_000);
 
@@ -232,7 +235,8 @@ class AgentConnection {
 
   /** A connection whose packets go nowhere stays open for hours unless somebody looks; so does one whose certificate ended. */
   #look(): void {
-    this.#cancelLook = this.#options.clock.after(LOOK_EVERY, () => {
+    const often = this.#session.kind === "left" ? Infinity : this.#session.contact.interval / LOOKS_AN_INTERVAL;
+    this.#cancelLook = this.#options.clock.after(millis(Math.min(often, LOOK_AT_LEAST_EVERY)), () => {
       const { session, halfOpen } = lookAtSession(this.#session, this.#options.clock.monotonic());
       this.#session = session;
       const refusal = this.#refusal();
