@@ -22,7 +22,7 @@ import { givenWay } from "./give-way.ts";
 import type { NodeHeard } from "./heard.ts";
 import { makesRoom } from "./makes-room.ts";
 import { learned } from "./measured.ts";
-import { needsOf } from "./model-needs.ts";
+import { fetchesOf, needsOf } from "./model-needs.ts";
 import type { ControlPolicy } from "./policy.ts";
 import { quietReport } from "./quiet-report.ts";
 import { replicasByNode } from "./replicas-by-node.ts";
@@ -182,7 +182,7 @@ function place(snapshot: Snapshot, replicas: readonly Replica[], { policy, now }
       return spec === undefined ? [] : [{ id: replica.id, ask: askFor(spec) }];
     });
   if (pending.length === 0) return replicas;
-  const decisions = placeAll(pending, nodeViews(snapshot.nodes, replicas), DEFAULT_POLICY);
+  const decisions = placeAll(pending, nodeViews(snapshot.nodes, replicas, fetchesOf(snapshot)), DEFAULT_POLICY);
   return replicas.map((replica) => {
     const decision = decisions.get(replica.id);
     if (decision === undefined) return replica;

@@ -18,7 +18,7 @@ import { replicaReason } from "../wire/replica-reason.ts";
 import { toText } from "../wire/scalar.ts";
 import { specKey } from "./changes.ts";
 import { specsByKey } from "./decide.ts";
-import { needsOf } from "./model-needs.ts";
+import { fetchesOf, needsOf } from "./model-needs.ts";
 import { rangeToWire } from "./range-in-words.ts";
 import { type Demands, wantedOf } from "./scaling.ts";
 
@@ -48,7 +48,7 @@ export function explainName(
   const ask = askOf(spec, needsOf(snapshot)(spec), offer);
   const { needs } = ask;
   const range = rangeToWire(spec, demands, monotonic);
-  const answers = explain(ask, nodeViews(snapshot.nodes, snapshot.replicas), DEFAULT_POLICY);
+  const answers = explain(ask, nodeViews(snapshot.nodes, snapshot.replicas, fetchesOf(snapshot)), DEFAULT_POLICY);
   return create(ExplainResponseSchema, {
     profile: spec.name,
     replica: replica?.id ?? "",

@@ -6,7 +6,7 @@ import { place } from "../scheduler/place.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
 import type { Snapshot } from "../store/store.ts";
 import { specKey } from "./changes.ts";
-import { needsOf } from "./model-needs.ts";
+import { fetchesOf, needsOf } from "./model-needs.ts";
 
 interface Given {
   readonly replicas: readonly Replica[];
@@ -52,7 +52,7 @@ function losers(ask: Ask, failed: readonly Replica[], cluster: Cluster): readonl
 
 function placedWithout(ask: Ask, gone: readonly Replica[], { snapshot, replicas }: Cluster): Placement | undefined {
   const left = replicas.filter((replica) => !gone.includes(replica));
-  const decision = place(ask, nodeViews(snapshot.nodes, left), DEFAULT_POLICY);
+  const decision = place(ask, nodeViews(snapshot.nodes, left, fetchesOf(snapshot)), DEFAULT_POLICY);
   return decision.kind === "placed" ? decision.placement : undefined;
 }
 

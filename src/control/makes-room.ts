@@ -7,7 +7,7 @@ import { nodeViews } from "../scheduler/node-view.ts";
 import { place } from "../scheduler/place.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
 import type { Snapshot } from "../store/store.ts";
-import { needsOf } from "./model-needs.ts";
+import { fetchesOf, needsOf } from "./model-needs.ts";
 
 /**
  * Of the profiles whose new replica found no place: the ready replicas that would leave it one. Only their own nodes are
@@ -52,5 +52,7 @@ function fitsInstead(
   // A replica over several nodes may have its place beside them.
   const asked =
     ask.nodes === 1 ? nodes : [...nodes, ...snapshot.nodes.filter(({ id }) => shareOn(placement, id) === undefined)];
-  return nodes.length > 0 && place(ask, nodeViews(asked, others), DEFAULT_POLICY).kind === "placed";
+  return (
+    nodes.length > 0 && place(ask, nodeViews(asked, others, fetchesOf(snapshot)), DEFAULT_POLICY).kind === "placed"
+  );
 }

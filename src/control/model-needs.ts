@@ -5,7 +5,9 @@ import type { Profile } from "../core/profile.ts";
 import { knownModel, needsAt } from "../engines/known-model.ts";
 import type { KnownModel } from "../engines/weights/needs.ts";
 import type { NeedsAt } from "../scheduler/ask.ts";
+import type { FetchOf } from "../scheduler/node-view.ts";
 import type { Snapshot } from "../store/store.ts";
+import { specKey } from "./changes.ts";
 
 /** What is known of models: by the nodes, else by what their sources have said. Each is looked up once, however many ask. */
 export function knownModels({ nodes, models }: Pick<Snapshot, "nodes" | "models">): (source: string) => KnownModel {
@@ -26,6 +28,17 @@ export function needsOf(snapshot: Pick<Snapshot, "nodes" | "models" | "measureme
     const needs = needsAt(profile, known(profile.model.source));
     const ofModel = bySource.get(profile.model.source);
     return ofModel === undefined ? needs : (context) => ({ ...needs(context), ...alike(profile, context, ofModel) });
+  };
+}
+
+/** What the nodes of replicas may still have to fetch for them. */
+export function fetchesOf(snapshot: Pick<Snapshot, "nodes" | "models" | "specs">): FetchOf {
+  const known = knownModels(snapshot);
+  const specs = new Map(snapshot.specs.map((stored) => [specKey(stored), stored.spec]));
+  return (replica) => {
+    const source = specs.get(specKey(replica))?.model.source;
+    const weights = source === undefined ? undefined : known(source).weights;
+    return source === undefined || weights === undefined ? undefined : { source, bytes: weights };
   };
 }
 

@@ -100,6 +100,7 @@ export interface Inventory {
   readonly cpus: number;
   readonly memoryTotal: Bytes;
   readonly memoryAvailable: Bytes;
+  /** The first is the one that weights are fetched to; on the others they are only found. */
   readonly disks: readonly Disk[];
   readonly gpus: readonly Gpu[];
   readonly engines: readonly EngineBuild[];

@@ -8,7 +8,7 @@ type Socket = IncomingMessage["socket"];
  * request's events are over once its body was read, and an answer that waits behind another hears of nothing.
  */
 export class ClientSockets {
-  readonly #carried = new WeakMap<Socket, Set<Exchange>>();
+  readonly #carried = new Map<Socket, Set<Exchange>>();
 
   add(socket: Socket, exchange: Exchange): void {
     const carried = this.#carried.get(socket);
@@ -19,6 +19,7 @@ export class ClientSockets {
     const first = new Set([exchange]);
     this.#carried.set(socket, first);
     socket.once("close", () => {
+      this.#carried.delete(socket);
       for (const left of [...first]) left.onClientGone();
     });
   }

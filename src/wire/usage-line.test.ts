@@ -13,6 +13,32 @@ test("a record is one line, and comes out as it went in", () => {
   expect(recordOfLine(lineOf(usageRecord({ number: 1 })))).toEqual(usageRecord({ number: 1 }));
 });
 
+const TEXT = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("", '"', "\\", "a b", "\u2028", "/v1/x?y=\t"));
+const COUNT = fc.nat();
+
+test("whatever is in a record, its line is JSON that says it", () => {
+  const records = fc.record({
+    ...{ requestId: TEXT, keyId: TEXT, keyName: TEXT, model: TEXT, profile: TEXT, replica: TEXT, path: TEXT },
+    ...{ outcome: TEXT, detail: TEXT, stream: fc.boolean(), served: fc.boolean(), attempts: COUNT, opened: COUNT },
+    firstToken: fc.option(COUNT.map(millis), { nil: undefined }),
+    tokens: fc.record({ prompt: COUNT, cached: COUNT, completion: COUNT, estimated: fc.boolean() }),
+    tries: fc.array(
+      fc.record({
+        ...{ replica: TEXT, why: TEXT, failure: TEXT, replicas: COUNT, candidates: COUNT, inFlight: COUNT },
+        at: COUNT.map(millis),
+      }),
+      { maxLength: 3 },
+    ),
+  });
+  fc.assert(
+    fc.property(records, (fields) => {
+      const record = usageRecord({ ...fields, number: 9 });
+      expect(recordOfLine(lineOf(record))).toEqual(record);
+      expect(lineOf(record)).not.toContain("\n");
+    }),
+  );
+});
+
 test("a line cut anywhere is none", () => {
   const line = lineOf(full);
   for (let length = 0; length < line.length; length++) expect(recordOfLine(line.slice(0, length))).toBeUndefined();
