@@ -23,6 +23,6 @@ test("explain over the admin API: the estimate says that nobody knows the model,
   const refusal = await admin.explain({ name: "qwem" }).catch((error: unknown) => error);
   expect(refusal instanceof ConnectError ? [refusal.code, refusal.rawMessage] : refusal).toEqual([
     Code.NotFound,
-    expect.stringContaining('There is no profile or replica "qwem". Did you mean'),
+    expect.stringContaining('There is no profile, replica or upstream "qwem". Did you mean'),
   ]);
 });

@@ -79,10 +79,11 @@ describe.each(Object.entries(WAYS))("upstreams: a control plane %s", (_, start) 
     await on.admin.delete({ kind: "alias", name: "chat" });
     await on.admin.delete({ kind: "upstream", name: "cloud" });
     await expect.poll(() => watching.table?.models.map(({ name }) => name), soon).toEqual(["default", "smol"]);
-    const { events } = await on.admin.listEvents({ subject: "cloud" });
-    expect(events.map(({ subjectKind, reason }) => `${subjectKind} ${reason}`)).toEqual([
-      ...["upstream UpstreamCreated", "upstream Ordered", "upstream UpstreamDeleted", "upstream Ordered"],
-    ]);
+    const events = async () => (await on.admin.listEvents({ subject: "cloud" })).events;
+    // The order is noted when it has been answered.
+    await expect
+      .poll(async () => (await events()).map(({ subjectKind, reason }) => `${subjectKind} ${reason}`), soon)
+      .toEqual(["upstream UpstreamCreated", "upstream Ordered", "upstream UpstreamDeleted", "upstream Ordered"]);
   });
 
   test("a key that is replaced is asked with at once; one that cannot be used is told of, and in nobody's way", async () => {
