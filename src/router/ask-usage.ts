@@ -1,8 +1,14 @@
+import { isFields, parseJson } from "../wire/json-value.ts";
 import { type BodySpans, piecesOf, type Span } from "./body-spans.ts";
+import type { OpenBody } from "./open-body.ts";
 
 export interface Body {
+  /** All of it, or what comes before the rest. */
   readonly chunks: readonly Buffer[];
+  /** Of all of it, as far as that is known. */
   readonly bytes: number;
+  /** What the client still sends. */
+  readonly rest?: OpenBody | undefined;
 }
 
 interface Splice extends Span {
@@ -34,7 +40,14 @@ function spliced(body: Body, splices: readonly Splice[]): Body {
     bytes += put.length - (end - start);
     from = end;
   }
-  return { chunks: [...chunks, ...piecesOf(body.chunks, { start: from, end: body.bytes })], bytes };
+  return { chunks: [...chunks, ...piecesOf(body.chunks, { start: from, end: body.bytes })], bytes, rest: body.rest };
+}
+
+/** What makes a body ask for usage just before its end, whatever options it has named before: of two the last one counts. */
+export function usageAtEnd(options: Buffer | undefined): Buffer {
+  const named = options === undefined ? undefined : parseJson(options.toString("utf8"));
+  const all = { ...(isFields(named) ? named : {}), include_usage: true };
+  return Buffer.from(`,"stream_options":${JSON.stringify(all)}`);
 }
 
 /** The change that makes the last `stream_options` of a body ask for usage. The body is an object with at least one key. */

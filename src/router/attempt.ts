@@ -1,6 +1,7 @@
 import type { Millis } from "../core/ids.ts";
 import { assertNever } from "../core/result.ts";
 import type { Ending, Trace } from "./account.ts";
+import type { Body } from "./ask-usage.ts";
 import type { AttemptState } from "./attempt-state.ts";
 import { beginRelay } from "./begin-relay.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
@@ -10,6 +11,7 @@ import type { ResponseHead } from "./engine/response-head.ts";
 import type { Replica } from "./fleet.ts";
 import { forwardedHeaders, requestHead } from "./forward-head.ts";
 import { EMPTY_ANSWER, failureOfHead, promisesBody } from "./head-failure.ts";
+import { asChunk, type OpenBody } from "./open-body.ts";
 import type { Relay } from "./relay.ts";
 import { isEventStream } from "./relay-headers.ts";
 import type { ContinuedStream } from "./rescue/continued-stream.ts";
@@ -18,6 +20,8 @@ import type { EngineAsk } from "./translate/ask.ts";
 import { targetAt } from "./upstreams/endpoint.ts";
 import { forwardedElsewhere } from "./upstreams/headers.ts";
 import { viaLine } from "./upstreams/via.ts";
+
+const lengthOf = ({ rest, bytes }: Body): number | undefined => (rest?.isChunked === true ? undefined : bytes);
 
 /** Whose request it is. It hears exactly one of onWhole, onFurther and onFailed, unless it drops the attempt. */
 export interface AttemptOwner {
@@ -103,7 +107,11 @@ export class Attempt implements AnswerListener {
     const head = this.#head(trace.span?.sent(trace, replica.route));
     trace.replica = replica.id;
     context.fleet.begin(replica, this.#now(), load);
-    const connection = replica.pool.send({ head, body: ask.body.chunks }, this, fresh);
+    const { rest, chunks } = ask.body;
+    const body = rest?.isChunked === true ? asChunk(chunks) : chunks;
+    // What is not to be had twice is not sent on a connection that may be closed already.
+    const isOpen = rest !== undefined;
+    const connection = replica.pool.send({ head, body, isOpen }, this, fresh || isOpen);
     if (this.#state.kind === "waiting") this.#state.connection = connection;
     trace.handedOverAt = this.#now();
   }
@@ -113,7 +121,7 @@ export class Attempt implements AnswerListener {
     const { replica, ask } = this.sending;
     const { rawHeaders, headers } = request.req;
     const { upstream } = replica.route;
-    const rest = { replica: replica.route, requestId: request.requestId, traceparent, bodyBytes: ask.body.bytes };
+    const rest = { replica: replica.route, requestId: request.requestId, traceparent, bodyBytes: lengthOf(ask.body) };
     if (upstream === undefined) {
       const forwarded = forwardedHeaders(rawHeaders, traceparent !== undefined);
       return requestHead({ ...rest, target: ask.target, forwarded });
@@ -128,6 +136,12 @@ export class Attempt implements AnswerListener {
     this.#state.connected = true;
     this.#state.since = now;
     this.replica.saw("connected", now);
+    if (this.#state.connection !== undefined) this.#openBody?.attach(this.#state.connection);
+  }
+
+  /** What the client still sends. */
+  get #openBody(): OpenBody | undefined {
+    return this.sending.ask.body.rest;
   }
 
   onHead(head: ResponseHead): void {
@@ -226,6 +240,7 @@ export class Attempt implements AnswerListener {
     if (this.#state.kind === "waiting" && rest !== undefined && now - rest.relay.sentAt >= streamComment) {
       rest.relay.keepAlive(now);
     }
+    this.#waitForClient(now);
     const due = dueOf(this.#state, this.#of.context.limits, now);
     if (due === undefined) return;
     switch (due.kind) {
@@ -244,6 +259,11 @@ export class Attempt implements AnswerListener {
     }
   }
 
+  /** No answer can be expected of an engine that does not have the whole question. */
+  #waitForClient(now: Millis): void {
+    if (this.#state.kind === "waiting" && this.#openBody?.waitsForClient === true) this.#state.since = now;
+  }
+
   #fail(failure: EngineFailure): void {
     this.drop();
     this.#of.owner.onFailed(this, failure);
@@ -255,6 +275,7 @@ export class Attempt implements AnswerListener {
     if (state.kind === "failed" || state.kind === "whole") return;
     this.#state = { kind: "failed", relay: this.relay };
     state.connection?.drop();
+    this.#openBody?.detach();
   }
 
   /** The replica is free of it. */

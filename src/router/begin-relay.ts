@@ -19,7 +19,8 @@ export function beginRelay(
   request: ExchangeRequest,
   { head, sending, ownHeaders, now }: Beginning,
 ): Relay {
-  const { replica, ask, hidesUsage } = sending;
+  const { replica, ask } = sending;
+  const hidesUsage = ask.body.rest?.addedUsage ?? sending.hidesUsage;
   const { status } = head;
   const isStream = status < 300 && isEventStream(head);
   const headers = answerHeaders(head, replica.route, { isStream, now: clock.now() });

@@ -72,6 +72,8 @@ export class SpanRecorder {
   #head: (Span & { readonly key: string })[] = [];
   #start = 0;
   #turns: Span | undefined;
+  /** Where messages begin that have not ended. */
+  #openTurns: number | undefined;
   #firstEnds: number[] = [];
   readonly #lastEnds: number[] = [];
   #elements = 0;
@@ -89,6 +91,7 @@ export class SpanRecorder {
     this.#start = at;
     if (TURN_KEYS.has(key)) {
       this.#turns = undefined;
+      this.#openTurns = at;
       this.#firstEnds = [];
       this.#elements = 0;
     } else if (key === "stream_options") {
@@ -141,6 +144,17 @@ export class SpanRecorder {
 
   closed(at: number): void {
     this.#close = at;
+  }
+
+  get streamOptions(): StreamOptionsSpan | undefined {
+    return this.#options;
+  }
+
+  /** Of a body that goes on: what lies before `cut`, messages that have not ended as if they ended there. */
+  spansBefore(cut: number): BodySpans {
+    const open = this.#openTurns === undefined ? undefined : { start: this.#openTurns, end: cut };
+    const { turns = open, turnEnds, ...spans } = this.spans();
+    return { ...spans, turns, turnEnds: turnEnds.filter((end) => end <= cut) };
   }
 
   spans(): BodySpans {

@@ -5,21 +5,23 @@ import { admit, type Admission } from "../routing/admission.ts";
 import { decideRetry, FAILURES, type RetryDecision } from "../routing/retry.ts";
 import { answeringModel } from "./answering-model.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
-import { Attempt, type AttemptOwner, type Rest, type Sending as ToReplica } from "./attempt.ts";
+import { Attempt, type AttemptOwner, type Sending as ToReplica } from "./attempt.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
-import { inSeconds, lateUpload } from "./deadlines.ts";
+import { lateUpload } from "./deadlines.ts";
 import type { EngineFailure } from "./engine/connection.ts";
 import { errorEvent, type Refusal } from "./error-body.ts";
-import type { State } from "./exchange-state.ts";
+import type { Sending, State, Try } from "./exchange-state.ts";
 import type { Model, Replica } from "./fleet.ts";
 import { HeldStream } from "./held-stream.ts";
 import { enter } from "./keys/enter.ts";
 import { noteFailure, noteProgress, noteRelay, noteTry, noteWait } from "./note.ts";
+import type { OpenBody } from "./open-body.ts";
 import { PromptNames } from "./prompt-keys.ts";
 import { type Question, questionOf } from "./question.ts";
-import { allAside, engineFailed, noModel, notReady, overloaded, unknownModel } from "./refusals.ts";
+import { queueIsFull, waitedInVain } from "./queue-refusals.ts";
+import { allAside, engineFailed, type Later, noModel, notReady, unknownModel } from "./refusals.ts";
 import type { Relay } from "./relay.ts";
-import { refusalReply, sendReply } from "./reply.ts";
+import { drainUpload, refusalReply, sendReply } from "./reply.ts";
 import { KeptAnswer } from "./rescue/kept-answer.ts";
 import { mayBeKept } from "./rescue/may-be-kept.ts";
 import { type HalfWay, notGoneOn, successorOf } from "./rescue/successor.ts";
@@ -28,17 +30,6 @@ import type { EngineAsk } from "./translate/ask.ts";
 import { receive, type Upload, type UploadListener } from "./upload.ts";
 import { circleRefusal } from "./upstreams/via.ts";
 import type { Waiter } from "./waiting-room.ts";
-
-interface Sending {
-  readonly ask: EngineAsk;
-  /** Not on a connection that was kept. */
-  readonly fresh: boolean;
-  readonly rest?: Rest | undefined;
-}
-
-interface Try extends Omit<Sending, "fresh"> {
-  readonly question: Question;
-}
 
 /**
  * One client's request, from its head to the end of its answer, over as many replicas as it takes. It owns its state and
@@ -60,13 +51,18 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   /** At the replica that has it now: that another's connection was stale says nothing of this one's. */
   #staleRetried = false;
   #lastFailure: EngineFailure | undefined;
+  /** What the client still sends while an engine is chosen, and asked. */
+  #rest: OpenBody | undefined;
+  /** When something last came of the body. */
+  #activeAt: Millis;
 
   constructor(context: ExchangeContext, request: ExchangeRequest) {
     this.#context = context;
     this.#request = request;
     this.#trace = newTrace(request, request.req, context.clock.monotonic());
     this.#trace.span = context.tracer?.begin(request.req, request.path);
-    this.#state = { kind: "uploading", activeAt: this.#trace.startedAt };
+    this.#activeAt = this.#trace.startedAt;
+    this.#state = { kind: "uploading" };
   }
 
   start(): void {
@@ -74,29 +70,32 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const circle = circleRefusal(this.#request.req.headers, this.#context.fleet.cluster);
     const over = this.#request.visit.peek();
     if (circle !== undefined) this.#refuse(circle, ["x-should-retry", "false"]);
-    else if (over !== undefined) this.#refuse(over.refusal, over.headers);
-    else {
-      const { endpoint } = this.#request;
-      receive(this.#request, { type: endpoint.body, limit: this.#context.limits.bodyBytes }, this);
-    }
+    else if (over !== undefined) this.#refuseUntil(over);
+    else receive(this.#request, this.#context.limits, this);
   }
 
   /** Nothing has been answered yet. */
   get isOpen(): boolean {
-    return this.#state.kind === "uploading";
+    if (this.#state.kind === "uploading") return true;
+    const hasBegun = this.#state.kind === "asking" && this.#state.attempt.relay?.hasBegun === true;
+    return this.#state.kind !== "over" && this.#rest?.isComing === true && !hasBegun;
   }
 
-  onProgress(): void {
-    if (this.#state.kind === "uploading") this.#state.activeAt = this.#now();
+  onProgress(bytes: number): void {
+    this.#activeAt = this.#now();
+    this.#trace.bytesIn = bytes;
   }
 
   onRefused(refusal: Refusal): void {
-    if (this.#state.kind === "uploading") this.#refuse(refusal, []);
+    if (this.#state.kind === "over") return;
+    if (this.#state.kind === "asking") this.#state.attempt.drop();
+    if (this.isOpen) this.#refuse(refusal, []);
+    else this.abort();
   }
 
   onUpload(upload: Upload): void {
     if (this.#state.kind !== "uploading") return;
-    this.#trace.bytesIn = upload.bytes;
+    this.#rest = upload.rest;
     this.#trace.uploadedAt = this.#now();
     const { model: field } = upload.fields;
     if (field.kind !== "name") {
@@ -113,9 +112,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   #enter(model: Model, upload: Upload): void {
     const cancel = enter(this.#request.visit, {
       entered: this.#begin.bind(this, model, upload),
-      refused: ({ refusal, headers }) => {
-        this.#refuse(refusal, headers);
-      },
+      refused: this.#refuseUntil.bind(this),
     });
     if (cancel !== undefined) this.#state = { kind: "sharing", cancel };
   }
@@ -152,8 +149,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     } else if (this.#lastFailure !== undefined) {
       this.#failed(this.#lastFailure);
     } else {
-      const later = admission.kind === "aside" ? allAside(model.route, admission.wait) : notReady(model.route);
-      this.#refuse(later.refusal, later.headers);
+      this.#refuseUntil(admission.kind === "aside" ? allAside(model.route, admission.wait) : notReady(model.route));
     }
   }
 
@@ -166,8 +162,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const { route, room } = model;
     const isCold = route.replicas.length === 0;
     if (!room.enter(this, this.#request.visit.key ?? "")) {
-      const later = isCold ? notReady(route) : overloaded(route, "the queue for it is full", room.expectedWait());
-      this.#refuse(later.refusal, later.headers);
+      this.#refuseUntil(queueIsFull(route, room.expectedWait()));
       return;
     }
     model.queued += 1;
@@ -191,11 +186,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     if (this.#state.kind !== "queued") return;
     const { since, model } = this.#state;
     const { route, room } = model;
-    const waited = millis(this.#now() - since);
-    const reason = `no engine was free within ${inSeconds(waited)}`;
-    const later =
-      route.replicas.length === 0 ? notReady(route, waited) : overloaded(route, reason, room.expectedWait());
-    this.#refuse(later.refusal, later.headers);
+    this.#refuseUntil(waitedInVain(route, millis(this.#now() - since), room.expectedWait()));
   }
 
   /** Sends to a replica that has not had it yet. */
@@ -258,7 +249,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const decision = decideRetry(failure.kind, {
       reachedClient: relay?.hasBegun === true,
       canGoOn: this.#kept !== undefined,
-      bodyRepeatable: this.#question !== undefined,
+      bodyRepeatable: this.#question !== undefined && this.#rest?.isRepeatable !== false,
       attempts: this.#trace.attempts,
       staleRetried: this.#staleRetried,
     });
@@ -342,9 +333,13 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   onTick(now: Millis): void {
     if (this.#state.kind === "asking") this.#state.attempt.onTick(now);
     if (this.#state.kind === "queued") this.#held?.onTick(now);
-    if (this.#state.kind !== "uploading") return;
-    const late = lateUpload(this.#state.activeAt, this.#context.limits, now);
-    if (late !== undefined) this.#refuse(late, []);
+    if (this.#state.kind !== "uploading" && !(this.isOpen && this.#rest?.waitsForClient === true)) return;
+    const late = lateUpload(this.#activeAt, this.#context.limits, now);
+    if (late !== undefined) this.onRefused(late);
+  }
+
+  #refuseUntil({ refusal, headers }: Later): void {
+    this.#refuse(refusal, headers);
   }
 
   #refuse(refusal: Refusal, headers: readonly string[]): void {
@@ -372,6 +367,8 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     this.#state = { kind: "over" };
     if (state.kind === "asking" && state.attempt.relay !== undefined) noteRelay(this.#trace, state.attempt.relay);
     this.#kept?.release();
+    this.#rest?.abandon();
+    if (this.#rest !== undefined) drainUpload(this.#context, this.#request);
     const { accounts } = this.#context;
     const tokens = accounts.tokens(this.#trace, ending);
     this.#request.visit.leave(tokens.prompt + tokens.completion);

@@ -68,7 +68,8 @@ export interface EngineRequestLine {
   /** Path and query, as the client sent them. */
   readonly target: string;
   readonly requestId: string;
-  readonly bodyBytes: number;
+  /** Undefined: it goes in chunks. */
+  readonly bodyBytes: number | undefined;
   readonly forwarded: string;
   /** Undefined: the request is not traced here. */
   readonly traceparent?: string | undefined;
@@ -79,8 +80,9 @@ export function requestHead(line: EngineRequestLine): string {
   const { replica, target, requestId, bodyBytes, forwarded, traceparent } = line;
   const key = replica.apiKey === "" ? "" : `Authorization: Bearer ${replica.apiKey}\r\n`;
   const traced = traceparent === undefined ? "" : `traceparent: ${traceparent}\r\n`;
+  const framing = bodyBytes === undefined ? "Transfer-Encoding: chunked" : `Content-Length: ${String(bodyBytes)}`;
   return (
-    `POST ${target} HTTP/1.1\r\nHost: ${hostOf(replica)}\r\n${key}Content-Length: ${String(bodyBytes)}\r\n` +
+    `POST ${target} HTTP/1.1\r\nHost: ${hostOf(replica)}\r\n${key}${framing}\r\n` +
     `X-Request-Id: ${requestId}\r\n${traced}${forwarded}\r\n`
   );
 }

@@ -5,6 +5,8 @@ import { WHOLE, type WorkerPart } from "./workers/part.ts";
 export interface RouterLimits {
   /** Of a request, after its Content-Encoding is undone. */
   readonly bodyBytes: Bytes;
+  /** Of a body that is held so that it can be sent again; of a longer one the rest is passed on as it comes. */
+  readonly keptBodyBytes: Bytes;
   readonly headerBytes: Bytes;
   /** From the first byte of a request's head to its last: what a slow-loris has. */
   readonly headTime: Millis;
@@ -40,6 +42,8 @@ export interface RouterLimits {
 
 export const DEFAULT_LIMITS: RouterLimits = {
   bodyBytes: bytes(64 * 1024 * 1024),
+  // A quarter of a million tokens of text. More is pictures, and thousands of those at a time would fill the memory.
+  keptBodyBytes: bytes(1024 * 1024),
   // Twice Node's default would do for today's clients; agents sign their headers with more each year.
   headerBytes: bytes(64 * 1024),
   headTime: millis(30_000),

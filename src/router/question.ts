@@ -15,7 +15,7 @@ const BYTES_PER_TOKEN = 4;
 export interface Question {
   /** By the engine that is asked. */
   readonly asks: Asks;
-  /** The engine is asked for counts that the client did not ask for. */
+  /** The engine is asked for counts that the client did not ask for. Of a body that has not ended this is not known. */
   readonly hidesUsage: boolean;
   readonly needsSlot: boolean;
   /** The client asked for events as they come. */
@@ -45,7 +45,7 @@ export function questionOf(context: ExchangeContext, asked: Asked, { upload, nam
   const { endpoint, path, target } = asked;
   const { fields, spans } = upload;
   const isNamed = fields.model.kind === "name" && fields.model.name === name;
-  const hidesUsage = context.asksUsage && endpoint.usageByOption && fields.stream && !fields.includeUsage;
+  const hidesUsage = context.asksUsage && endpoint.usageByOption && mustAskUsage(upload);
   const readsPrompt = context.policy.readsPrompt && endpoint.work === "generate";
   const prompt = readsPrompt ? names.forModel(model) : NO_PROMPT;
   const original = isNamed ? upload : withModel(upload, spans, { model: name, usage: false });
@@ -58,6 +58,13 @@ export function questionOf(context: ExchangeContext, asked: Asked, { upload, nam
     tokens: Math.ceil(upload.bytes / BYTES_PER_TOKEN),
     pick: { prompt, holders: (key) => context.fleet.prefixes.holders(key), random: context.random },
   };
+}
+
+/** Whether counts are to be asked for that the client did not ask for. While a rest is to come it is that which must see. */
+function mustAskUsage({ rest, fields }: Upload): boolean {
+  if (rest === undefined) return fields.stream && !fields.includeUsage;
+  rest.asksUsage = true;
+  return false;
 }
 
 const askingUsage = (upload: Upload, model: string, isNamed: boolean): Body =>

@@ -6,7 +6,7 @@ import { isUpstreamId } from "../core/upstream.ts";
 import { LONGEST_RETRY_AFTER_SECONDS, toRetryAfter } from "../routing/retry-after.ts";
 import type { EngineFailure } from "./engine/connection.ts";
 import type { Refusal } from "./error-body.ts";
-import type { ModelField } from "./scan-body.ts";
+import type { ModelField } from "./routing-fields.ts";
 
 /** A model whose wait nobody can estimate: often enough to notice soon, seldom enough not to be a load. */
 const UNKNOWN_WAIT_SECONDS = 5;

@@ -40,6 +40,17 @@ export function sendReply(clock: Clock, { req, body, res }: HttpExchange, reply:
   body.resume();
 }
 
+/** Reads over what a client still sends of a request that has its answer, so that it gets to reading that; not for ever. */
+export function drainUpload(
+  { clock, limits }: { readonly clock: Clock; readonly limits: { readonly uploadIdle: Millis } },
+  { req, body }: HttpExchange,
+): void {
+  if (req.complete) return;
+  const cancel = clock.after(limits.uploadIdle, () => body.destroy());
+  body.once("close", cancel);
+  body.once("end", cancel);
+}
+
 const hasBody = ({ headers }: ClientRequest): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 

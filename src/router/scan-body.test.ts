@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BodyScanner, DEEPEST_NESTING, type RoutingFields } from "./scan-body.ts";
+import type { RoutingFields } from "./routing-fields.ts";
+import { BodyScanner, DEEPEST_NESTING } from "./scan-body.ts";
 
 function scan(text: string | Buffer, cuts: readonly number[] = []): ReturnType<BodyScanner["finish"]> {
   const bytes = Buffer.from(text);

@@ -1,20 +1,7 @@
 import { err, ok, type Result } from "../core/result.ts";
 import { type BodySpans, isSpanKey, SpanRecorder } from "./body-spans.ts";
 import { NUMBER_ENDS, numberStart, type NumberState, numberStep } from "./json-number.ts";
-
-/** What routing needs of a request body. When a key comes twice the last one counts, as for every JSON parser we route to. */
-export interface RoutingFields {
-  readonly model: ModelField;
-  readonly stream: boolean;
-  /** `stream_options.include_usage` */
-  readonly includeUsage: boolean;
-}
-
-export type ModelField =
-  | { readonly kind: "missing" }
-  | { readonly kind: "name"; readonly name: string }
-  /** null, a number, a list, or a name longer than any model's. */
-  | { readonly kind: "unusable" };
+import type { ModelField, RoutingFields, SoFar } from "./routing-fields.ts";
 
 /** No client nests deeper, and an engine's parser that recurses must not meet what does. */
 export const DEEPEST_NESTING = 512;
@@ -113,9 +100,18 @@ export class BodyScanner {
     return ok({ model: this.#model, stream: this.#stream, includeUsage: this.#includeUsage });
   }
 
-  /** Where things stand; to be asked after a `finish` that was well. */
-  spans(): BodySpans {
-    return this.#recorder.spans();
+  soFar(): SoFar {
+    return {
+      problem: this.#problem,
+      fields: { model: this.#model, stream: this.#stream, includeUsage: this.#includeUsage },
+      streamOptions: this.#recorder.streamOptions,
+      close: this.#expect === "nothing" ? this.#recorder.spans().close : undefined,
+    };
+  }
+
+  /** Where things stand; of a body that has not come to its end, up to `cut`. */
+  spans(cut?: number): BodySpans {
+    return cut === undefined ? this.#recorder.spans() : this.#recorder.spansBefore(cut);
   }
 
   #fail(problem: string, at: number): number {

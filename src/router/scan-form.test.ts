@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ModelField } from "./scan-body.ts";
+import type { ModelField } from "./routing-fields.ts";
 import { FormScanner } from "./scan-form.ts";
 
 const part = (head: string, value: string): string => `--XX\r\n${head}\r\n\r\n${value}\r\n`;

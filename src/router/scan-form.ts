@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../core/result.ts";
 import { type BodySpans, NO_SPANS, type Span } from "./body-spans.ts";
-import type { ModelField, RoutingFields } from "./scan-body.ts";
+import type { ModelField, RoutingFields, SoFar } from "./routing-fields.ts";
 
 /** Of a part's head or of a field that is looked at. Longer ones are none of ours. */
 const LONGEST_HEAD = 16_384;
@@ -52,6 +52,11 @@ export class FormScanner {
     if (this.#problem !== undefined) return err(this.#problem);
     if (this.#phase !== "over") return err("its last boundary is missing");
     return ok({ model: this.#model, stream: this.#stream, includeUsage: false });
+  }
+
+  soFar(): SoFar {
+    const fields = { model: this.#model, stream: this.#stream, includeUsage: false };
+    return { problem: this.#problem, fields, streamOptions: undefined, close: undefined };
   }
 
   spans(): BodySpans {

@@ -316,13 +316,14 @@ export class RouterServer {
   }
 
   /** Whose body it is that makes no sense is refused; behind an answer that has begun nothing more can be said. */
-  #onBroken(socket: Duplex): boolean {
+  #onBroken(socket: Duplex, hasEnded: boolean): boolean {
     const carried = [...this.#exchanges].flatMap(([exchange, its]) => (its === socket ? [exchange] : []));
     const [uploading] = carried;
-    if (carried.some((exchange) => !exchange.isOpen)) socket.destroy();
+    if (uploading === undefined) return false;
+    if (hasEnded || carried.some((exchange) => !exchange.isOpen)) socket.destroy();
     else
-      uploading?.onRefused({ code: "BAD_REQUEST", message: "The request's body is not framed as HTTP/1.1 asks for." });
-    return uploading !== undefined;
+      uploading.onRefused({ code: "BAD_REQUEST", message: "The request's body is not framed as HTTP/1.1 asks for." });
+    return true;
   }
 }
 

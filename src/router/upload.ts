@@ -3,23 +3,29 @@ import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompre
 import { formatBytes } from "../core/format.ts";
 import type { Bytes } from "../core/ids.ts";
 import type { Result } from "../core/result.ts";
-import { type BodyType, readAs } from "./body-type.ts";
+import { readAs } from "./body-type.ts";
+import type { Body } from "./ask-usage.ts";
 import type { BodySpans } from "./body-spans.ts";
 import type { HttpExchange } from "./client/http-exchange.ts";
+import type { ExchangeRequest } from "./context.ts";
 import type { Refusal } from "./error-body.ts";
-import { BodyScanner, type RoutingFields } from "./scan-body.ts";
+import type { RouterLimits } from "./limits.ts";
+import { OpenBody } from "./open-body.ts";
+import { isSettled, Passing } from "./passing.ts";
+import type { RoutingFields, SoFar } from "./routing-fields.ts";
+import { BodyScanner } from "./scan-body.ts";
 import { FormScanner } from "./scan-form.ts";
+import { isTranslated } from "./translate/asks.ts";
 
-/** A request's body, whole. The pieces are as they came: nothing large is joined. */
-export interface Upload {
-  readonly chunks: readonly Buffer[];
-  readonly bytes: number;
+/** A request's body, or its beginning with a rest that is passed on as it comes. Pieces are as they came: nothing large is joined. */
+export interface Upload extends Body {
   readonly fields: RoutingFields;
   readonly spans: BodySpans;
 }
 
 export interface UploadListener {
-  onProgress(): void;
+  /** So much has come. */
+  onProgress(bytes: number): void;
   onUpload(upload: Upload): void;
   /** Nothing more is read. */
   onRefused(refusal: Refusal): void;
@@ -42,21 +48,22 @@ interface Scanner {
   readonly reads: string;
   push(chunk: Buffer): void;
   finish(): Result<RoutingFields, string>;
-  spans(): BodySpans;
+  spans(cut?: number): BodySpans;
+  soFar(): SoFar;
 }
 
-interface Expected {
-  readonly type: BodyType;
-  /** Of the body after its Content-Encoding is undone. */
-  readonly limit: Bytes;
-}
-
-/** Reads a body to its end or to the first thing wrong with it. One of onUpload and onRefused is called, once. */
+/**
+ * Reads a body to its end or to the first thing wrong with it. One of onUpload and onRefused is called, once; where a rest is
+ * to come after onUpload, onRefused may still follow.
+ */
 export function receive(
-  { req, body }: Pick<HttpExchange, "req" | "body">,
-  { type, limit }: Expected,
+  { req, body, endpoint }: Pick<ExchangeRequest, "req" | "body" | "endpoint">,
+  { bodyBytes: limit, keptBodyBytes }: Pick<RouterLimits, "bodyBytes" | "keptBodyBytes">,
   listener: UploadListener,
 ): void {
+  const { body: type, api } = endpoint;
+  // For other words all of it must be here.
+  const keeps = isTranslated(api) ? Infinity : keptBodyBytes;
   const as = readAs(type, req.headers);
   if (as.kind === "refused") {
     listener.onRefused(as.refusal);
@@ -64,10 +71,10 @@ export function receive(
   }
   const coding = (req.headers["content-encoding"] ?? "").trim().toLowerCase();
   const scanner = as.kind === "json" ? new BodyScanner() : new FormScanner(as.boundary);
-  const receiver = new Receiver(limit, scanner, listener);
+  const receiver = new Receiver({ limit, keeps, scanner, listener });
   if (Number(req.headers["content-length"] ?? 0) > limit) receiver.refuseSize();
-  else if (PLAIN.has(coding)) readPlain(body, receiver);
-  else if (isDecodable(coding)) readEncoded(body, coding, receiver);
+  else if (PLAIN.has(coding)) readPlain({ req, body }, receiver);
+  else if (isDecodable(coding)) readEncoded({ req, body }, coding, receiver);
   else {
     const known = Object.keys(DECODERS).join(", ");
     receiver.refuse({
@@ -77,17 +84,23 @@ export function receive(
   }
 }
 
-function readPlain(body: Readable, receiver: Receiver): void {
+type Incoming = Pick<HttpExchange, "req" | "body">;
+
+function readPlain({ req, body }: Incoming, receiver: Receiver): void {
+  const length = req.headers["content-length"];
+  receiver.reads(body, length === undefined ? undefined : Number(length));
   body.on("data", (chunk: Buffer) => {
     receiver.push(chunk);
   });
   body.on("end", () => {
-    receiver.end();
+    // What a client breaks off may end as well: that it has left is told elsewhere.
+    if (req.complete) receiver.end();
   });
 }
 
-function readEncoded(body: Readable, coding: keyof typeof DECODERS, receiver: Receiver): void {
+function readEncoded({ req, body }: Incoming, coding: keyof typeof DECODERS, receiver: Receiver): void {
   const decoder = DECODERS[coding]();
+  receiver.reads(decoder, undefined);
   body.pipe(decoder);
   decoder.on("data", (chunk: Buffer) => {
     receiver.push(chunk);
@@ -95,11 +108,13 @@ function readEncoded(body: Readable, coding: keyof typeof DECODERS, receiver: Re
     body.unpipe(decoder);
     decoder.destroy();
   });
+  const isBrokenOff = (): boolean => body.readableEnded && !req.complete;
   decoder.on("end", () => {
-    receiver.end();
+    if (!isBrokenOff()) receiver.end();
   });
   decoder.on("error", (error: Error) => {
     body.unpipe(decoder);
+    if (isBrokenOff()) return;
     receiver.refuse({
       code: "BAD_REQUEST",
       message: `The body is not what its Content-Encoding ${coding} says: ${error.message}.`,
@@ -107,63 +122,99 @@ function readEncoded(body: Readable, coding: keyof typeof DECODERS, receiver: Re
   });
 }
 
-/** Collects the pieces and scans them as they come. */
+interface Receiving {
+  readonly limit: Bytes;
+  readonly keeps: number;
+  readonly scanner: Scanner;
+  readonly listener: UploadListener;
+}
+
+/** Collects the pieces and scans them as they come; or, once it is known whom to ask, passes them on. */
 class Receiver {
-  readonly #limit: Bytes;
-  readonly #listener: UploadListener;
-  readonly #scanner: Scanner;
+  readonly #of: Receiving;
+  #source: Readable | undefined;
+  #length: number | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  isOver = false;
+  #passing: Passing | undefined;
+  #isDone = false;
 
-  constructor(limit: Bytes, scanner: Scanner, listener: UploadListener) {
-    this.#limit = limit;
-    this.#scanner = scanner;
-    this.#listener = listener;
+  constructor(of: Receiving) {
+    this.#of = of;
+  }
+
+  /** `length`: what the client says that it will send. */
+  reads(source: Readable, length: number | undefined): void {
+    this.#source = source;
+    this.#length = length;
+  }
+
+  get isOver(): boolean {
+    return this.#isDone || this.#passing?.isOver === true;
   }
 
   push(chunk: Buffer): void {
     if (this.isOver) return;
+    const { limit, keeps, scanner, listener } = this.#of;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#limit) {
+    if (this.#bytes > limit) {
       this.refuseSize();
       return;
     }
-    this.#chunks.push(chunk);
-    this.#scanner.push(chunk);
-    this.#listener.onProgress();
+    scanner.push(chunk);
+    listener.onProgress(this.#bytes);
+    if (this.#passing !== undefined) this.#passOn(this.#passing, chunk);
+    else {
+      this.#chunks.push(chunk);
+      if (this.#bytes > keeps) this.#openRest();
+    }
+  }
+
+  #passOn(passing: Passing, chunk: Buffer): void {
+    const problem = passing.pass(chunk, this.#of.scanner.soFar());
+    if (problem !== undefined) this.#refuseBody(problem);
+  }
+
+  /** If it is known whom to ask, the rest is not held here. */
+  #openRest(): void {
+    const { scanner, keeps, listener } = this.#of;
+    const soFar = scanner.soFar();
+    if (!isSettled(soFar) || this.#source === undefined || this.#bytes === this.#length) return;
+    const rest = new OpenBody(this.#source, this.#length !== undefined);
+    const chunks = this.#chunks;
+    this.#passing = new Passing(rest, soFar, chunks);
+    this.#chunks = [];
+    const bytes = this.#length ?? this.#bytes;
+    listener.onUpload({ chunks, bytes, fields: soFar.fields, spans: scanner.spans(keeps), rest });
   }
 
   end(): void {
     if (this.isOver) return;
-    const fields = this.#scanner.finish();
-    if (!fields.ok) {
-      this.refuse({
-        code: "BAD_REQUEST",
-        message: `The body is not the ${this.#scanner.reads} it should be: ${fields.error}.`,
-      });
-      return;
+    const { scanner, listener } = this.#of;
+    const fields = scanner.finish();
+    if (!fields.ok) this.#refuseBody(fields.error);
+    else {
+      this.#isDone = true;
+      if (this.#passing !== undefined) this.#passing.finish();
+      else
+        listener.onUpload({ chunks: this.#chunks, bytes: this.#bytes, fields: fields.value, spans: scanner.spans() });
     }
-    this.isOver = true;
-    this.#listener.onUpload({
-      chunks: this.#chunks,
-      bytes: this.#bytes,
-      fields: fields.value,
-      spans: this.#scanner.spans(),
-    });
+  }
+
+  #refuseBody(problem: string): void {
+    const message = `The body is not the ${this.#of.scanner.reads} it should be: ${problem}.`;
+    this.refuse({ code: "BAD_REQUEST", message });
   }
 
   refuseSize(): void {
-    this.refuse({
-      code: "BODY_TOO_LARGE",
-      message: `The body is over this router's limit of ${formatBytes(this.#limit)}.`,
-    });
+    const message = `The body is over this router's limit of ${formatBytes(this.#of.limit)}.`;
+    this.refuse({ code: "BODY_TOO_LARGE", message });
   }
 
   refuse(refusal: Refusal): void {
     if (this.isOver) return;
-    this.isOver = true;
+    this.#isDone = true;
     this.#chunks = [];
-    this.#listener.onRefused(refusal);
+    this.#of.listener.onRefused(refusal);
   }
 }

@@ -1,8 +1,13 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { afterEach, expect, test } from "vitest";
 import { until } from "../e2e/wait.ts";
 import { post, RawClient } from "../fakes/raw-client.ts";
 import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD, type UpstreamConnection } from "../fakes/raw-upstream.ts";
+import { ReadingEngine } from "../fakes/reading-engine.ts";
 import { RouterChild } from "../fakes/router-child.ts";
 
 // Peaks of a router's own process: what a request leaves behind in it is what the numbers are about.
@@ -104,6 +109,37 @@ test("B92 a body of 24 MiB with the model last", async () => {
       .digest("hex");
   expect(digest(upstream.requests[0]?.body)).toBe(digest(body));
   expect(grown).toBeLessThan(2.5 * body.length);
+});
+
+test("B92 four bodies of 60 MiB at a time that say early whom to ask, to an engine that reads at its leisure", async () => {
+  const engine = await ReadingEngine.start(undefined, { keeps: false });
+  upstream = await RawUpstream.start(() => undefined);
+  child = await RouterChild.start({ m: [engine.port] });
+  const begin = '{"model":"m","messages":[{"content":"';
+  const end = '"}]}';
+  const hash = createHash("sha256").update(begin);
+  for (let n = 0; n < 60; n++) hash.update(piece);
+  const digest = hash.update(end).digest("hex");
+  function* body(): Generator<Buffer, undefined> {
+    yield Buffer.from(begin);
+    for (let n = 0; n < 60; n++) yield piece;
+    yield Buffer.from(end);
+  }
+  const send = async (): Promise<void> => {
+    const request = httpRequest(`${child.url}/v1/chat/completions`, { method: "POST" });
+    const answered = once(request, "response");
+    await pipeline(Readable.from(body()), request);
+    const [answer] = (await answered) as [IncomingMessage];
+    expect(answer.statusCode).toBe(200);
+    answer.resume();
+  };
+  const grown = await growth(async () => {
+    await Promise.all([send(), send(), send(), send()]);
+  });
+  expect(engine.requests.map(({ sha256 }) => sha256)).toEqual([digest, digest, digest, digest]);
+  // Held they would be 240; four times what is held of one, and what waits to be collected.
+  expect(grown).toBeLessThan(80 * MIB);
+  await engine.stop();
 });
 
 test("B116 43 MB of embeddings for a client that reads in small steps", async () => {

@@ -147,9 +147,12 @@ export class VersionClient {
   #askNew(session: ClientHttp2Session, ask: Ask): Call {
     const { method = "POST", path = "/v1/chat/completions", headers = {}, body, isOpen = false } = ask;
     const endStream = body === undefined && !isOpen;
-    const stream = session.request({ ":method": method, ":path": path, ...typed(headers) }, { endStream });
+    // Closing the stream would end the body properly first.
+    const leaving = new AbortController();
+    const options = { endStream, signal: leaving.signal };
+    const stream = session.request({ ":method": method, ":path": path, ...typed(headers) }, options);
     const call = new Call(stream, () => {
-      stream.close(8);
+      leaving.abort();
     });
     stream.on("response", (answer: IncomingHttpHeaders & { readonly ":status"?: number }) => {
       call.begin(answer[":status"] ?? 0, answer, stream);

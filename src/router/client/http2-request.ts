@@ -22,7 +22,8 @@ export function exchangeOfStream(stream: ServerHttp2Stream, { headers, raw }: Ht
     headers,
     rawHeaders: withoutPseudo(raw),
     get complete(): boolean {
-      return stream.endAfterHeaders || stream.readableEnded;
+      // What is reset ends too.
+      return !stream.aborted && (stream.endAfterHeaders || stream.readableEnded);
     },
   };
   const waitsForContinue = headers.expect?.toLowerCase() === "100-continue";

@@ -35,8 +35,8 @@ interface Of {
   readonly tls: ServerCertificate | undefined;
   /** `refusal`: what is wrong with the request's head. */
   onRequest(http: HttpExchange, refusal?: Refusal): void;
-  /** What a connection of HTTP/1.1 carries is no HTTP any more. True: that is dealt with. */
-  onBroken(socket: Duplex): boolean;
+  /** What a connection of HTTP/1.1 carries is no HTTP any more, or ends within a request. True: that is dealt with. */
+  onBroken(socket: Duplex, hasEnded: boolean): boolean;
 }
 
 /** Where clients connect: HTTP/1.1 and HTTP/2 at one port, by the handshake with TLS and by the first bytes without. */
@@ -134,7 +134,7 @@ export class ClientPort {
   /** What is no HTTP gets an answer all the same, in the shape that clients read. */
   #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-    else if (!this.#of.onBroken(socket)) {
+    else if (!this.#of.onBroken(socket, error.code === "HPE_INVALID_EOF_STATE")) {
       const { bytes, line } = malformedAnswer(error);
       socket.end(bytes);
       this.#of.logger.info(line, "malformed request");

@@ -1,5 +1,6 @@
 import { type TcpAddress, TcpConnection, type TcpListener } from "../../platform/tcp.ts";
 import type { FailureKind } from "../../routing/retry.ts";
+import type { BodySink } from "../open-body.ts";
 import { ChunkedDecoder } from "./chunked.ts";
 import { parseResponseHead, type ResponseHead } from "./response-head.ts";
 
@@ -32,6 +33,8 @@ export interface OutgoingRequest {
   /** Latin-1, with its empty line. */
   readonly head: string;
   readonly body: readonly Buffer[];
+  /** More of the body comes by `sendMore`, until `finish`. */
+  readonly isOpen?: boolean;
 }
 
 /** A body whose end can be seen, so that another answer can follow on the same connection. */
@@ -54,12 +57,14 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 const HEAD_BEGIN = "HTTP/1.";
 
 /** One connection to an engine: a request, its answer, and again. Never two at once. */
-export class EngineConnection implements TcpListener {
+export class EngineConnection implements TcpListener, BodySink {
   readonly #owner: ConnectionOwner;
   readonly #tcp: TcpConnection;
   #reading: Reading = { kind: "nothing" };
   #isConnected = false;
   #requests = 0;
+  /** The request is not whole yet. */
+  #isSending = false;
 
   constructor(address: TcpAddress, owner: ConnectionOwner) {
     this.#owner = owner;
@@ -68,9 +73,22 @@ export class EngineConnection implements TcpListener {
 
   send(request: OutgoingRequest, listener: AnswerListener): void {
     this.#requests += 1;
+    this.#isSending = request.isOpen === true;
     this.#reading = { kind: "head", listener, begun: undefined };
     this.#tcp.send(request.head, request.body);
     if (this.#isConnected) listener.onConnected();
+  }
+
+  sendMore(pieces: readonly Buffer[]): boolean {
+    return this.#reading.kind === "gone" || this.#tcp.write(pieces);
+  }
+
+  onceDrained(then: () => void): void {
+    this.#tcp.onceDrained(then);
+  }
+
+  finish(): void {
+    this.#isSending = false;
   }
 
   pause(): void {
@@ -238,7 +256,7 @@ export class EngineConnection implements TcpListener {
 
   #end(reading: Delimited, last: Buffer | undefined, surplus: number): void {
     // An engine that answers before it has read the whole request would take the rest of it for the next one.
-    if (reading.head.keepAlive && surplus === 0 && this.#tcp.isFlushed) {
+    if (reading.head.keepAlive && surplus === 0 && !this.#isSending && this.#tcp.isFlushed) {
       this.#reading = { kind: "nothing" };
       this.#owner.onIdle(this, reading.head.keepAliveSeconds);
     } else this.drop();

@@ -33,6 +33,9 @@ const WAYS: Readonly<Partial<Record<EngineApi, readonly Way[]>>> = {
   ],
 };
 
+/** Whether it could be asked in other words, for which all of it must be here. */
+export const isTranslated = (api: EngineApi): boolean => WAYS[api] !== undefined;
+
 /** What is counted, and how its client is told. */
 interface Count {
   readonly chat: (foreign: Foreign) => Result<{ readonly body: Fields }, Refusal>;
