@@ -9,15 +9,16 @@ import { replicasOn } from "./drain-node.ts";
 type Silence = Pick<LivenessVerdict, "braked" | "silent" | "watched">;
 type Concern = (snapshot: Snapshot, silence: Silence) => readonly string[];
 
+/** What stands first wherever the state of nodes and replicas is shown; "" while there is nothing to say. */
+export const brakeNotice = ({ braked, silent, watched }: Silence): string =>
+  braked.length === 0
+    ? ""
+    : `${String(silent)} of ${String(watched)} nodes are silent at once: the fault is probably in the network or in ` +
+      "this server, so nothing is moved. Their engines go on serving as far as routers reach them";
+
 /** In the order of urgency. */
 const CONCERNS: readonly Concern[] = [
-  (_, { braked, silent, watched }) =>
-    braked.length === 0
-      ? []
-      : [
-          `${String(silent)} of ${String(watched)} nodes are silent at once: the fault is probably in the network or in ` +
-            "this server, so nothing is moved. Their engines go on serving as far as routers reach them",
-        ],
+  (_, silence) => [brakeNotice(silence)].filter((notice) => notice !== ""),
   ({ nodes, profiles }) =>
     nodes.length === 0 && profiles.length > 0 ? ["no node has joined: start `llmgw agent` on one"] : [],
   ({ replicas }) =>

@@ -258,6 +258,9 @@ describe.each(Object.entries(WAYS))("a control plane %s", (_, start) => {
     await expect
       .poll(async () => (await on.admin.getStatus({})).attention[0], soon)
       .toContain("1 of 1 nodes are silent at once");
+    const { admin } = on;
+    const lists = [admin.listNodes({}), admin.listReplicas({}), admin.listProfiles({}), admin.listModels({})];
+    for (const { notice } of await Promise.all(lists)) expect(notice).toContain("so nothing is moved");
     expect(await nodeStates(on)).toEqual({ n1: "unreachable" });
     expect(await states(on)).toEqual(["ready"]);
   });

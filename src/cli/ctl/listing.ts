@@ -5,6 +5,7 @@ import type { Call } from "../command.ts";
 import { coloursFor, widthOf } from "../io.ts";
 import type { Looking } from "../render/columns.ts";
 import { type Column, rowKey, table, type TableLook } from "../render/table.ts";
+import { oneLine } from "../render/text.ts";
 import { isDocument, outputOf, plain, printDocument, printObject } from "./output.ts";
 import { drawAgain, isDrawn, logAgain } from "./watch.ts";
 
@@ -17,6 +18,8 @@ export interface Listing<R extends DescMessage, T extends DescMessage> {
   readonly columns: (looking: Looking) => readonly Column<MessageShape<T>>[];
   /** "node/gpu-a-01": what -o name prints and other verbs take. */
   readonly name: (row: MessageShape<T>) => string;
+  /** What has to be known first, told on stderr beside a table and above one that is drawn again; "" nothing. */
+  readonly notice?: (answer: MessageShape<R>) => string;
   /** Told on stderr when there is nothing to list. */
   readonly empty: string;
 }
@@ -34,11 +37,22 @@ export async function showList<R extends DescMessage, T extends DescMessage>(
     return 0;
   }
   const rows = listing.rows(answer);
+  call.io.stderr.write(noticeOf(listing, answer));
   if (output === "name") call.io.stdout.write(rows.map((row) => `${listing.name(row)}\n`).join(""));
   else if (rows.length === 0) call.io.stderr.write(`${listing.empty}\n`);
   else call.io.stdout.write(table(listing.columns(lookingNow(call)), rows, lookOf(call)));
   return 0;
 }
+
+/** As a line of its own. */
+function noticeOf<R extends DescMessage, T extends DescMessage>(
+  { notice = () => "" }: Listing<R, T>,
+  answer: MessageShape<R>,
+): string {
+  return noticeLine(notice(answer));
+}
+
+export const noticeLine = (notice: string): string => (notice === "" ? "" : `! ${oneLine(notice)}\n`);
 
 export const lookingNow = (call: Call): Looking => ({
   now: call.io.now?.() ?? systemClock.now(),
@@ -62,7 +76,9 @@ async function watchList<R extends DescMessage, T extends DescMessage>(
   if (isDrawn(call)) {
     const page = (answer: MessageShape<R>): string => {
       const rows = listing.rows(answer);
-      return rows.length === 0 ? `${listing.empty}\n` : table(listing.columns(lookingNow(call)), rows, lookOf(call));
+      const list =
+        rows.length === 0 ? `${listing.empty}\n` : table(listing.columns(lookingNow(call)), rows, lookOf(call));
+      return `${noticeOf(listing, answer)}${list}`;
     };
     return drawAgain(call, { ask, page });
   }

@@ -17,6 +17,7 @@ export const models: CommandSpec = {
         item: ModelSchema,
         ask: (it, signal) => it.listModels({}, { signal }),
         rows: (answer) => answer.models,
+        notice: (answer) => answer.notice,
         columns: modelColumns,
         name: (model) => `model/${model.name}`,
         empty: "No model is served yet: `llmgw ctl run SOURCE` serves one.",

@@ -4,7 +4,7 @@ import { ListNodesResponseSchema, NodeSchema } from "../../wire/gen/llmgw/v1/adm
 import { OUTPUT, WATCH } from "../options.ts";
 import { nodeColumns } from "../render/columns.ts";
 import { nodePage } from "../render/node-page.ts";
-import { type Listing, lookingNow, showList } from "./listing.ts";
+import { type Listing, lookingNow, noticeLine, showList } from "./listing.ts";
 import { knownName } from "./names.ts";
 import { outputOf } from "./output.ts";
 import { type Session, withSession } from "./session.ts";
@@ -14,6 +14,7 @@ const ALL: Listing<typeof ListNodesResponseSchema, typeof NodeSchema> = {
   item: NodeSchema,
   ask: (client, signal) => client.listNodes({}, { signal }),
   rows: (answer) => answer.nodes,
+  notice: (answer) => answer.notice,
   columns: nodeColumns,
   name: (node) => `node/${node.id}`,
   empty: "There are no nodes yet: start `llmgw agent` on one.",
@@ -40,8 +41,11 @@ async function showNodes(call: Call, { client }: Session): Promise<number> {
   const name = await knownName(client, "node", asked);
   const isPage = outputOf(call) === "table" && !call.flags.given("watch");
   if (!isPage) return showList(call, client, { ...ALL, ask: (it, signal) => it.listNodes({ id: name }, { signal }) });
-  const [node] = (await client.listNodes({ id: name })).nodes;
+  const {
+    nodes: [node],
+    notice,
+  } = await client.listNodes({ id: name });
   if (node === undefined) throw new LlmgwError("NOT_FOUND", `The node "${name}" has just been removed.`);
-  call.io.stdout.write(nodePage(node, lookingNow(call)));
+  call.io.stdout.write(`${noticeLine(notice)}${nodePage(node, lookingNow(call))}`);
   return 0;
 }

@@ -24,6 +24,7 @@ export const profiles: CommandSpec = {
         item: ProfileSchema,
         ask: (it, signal) => it.listProfiles({ name }, { signal }),
         rows: (answer) => answer.profiles,
+        notice: (answer) => answer.notice,
         columns: profileColumns,
         name: (profile) => `profile/${profile.name}`,
         empty: "There are no profiles yet: `llmgw ctl run SOURCE` or `llmgw ctl apply -f FILE` makes one.",

@@ -62,6 +62,7 @@ async function list(call: Call, session: Session, { columns, keep }: View): Prom
     item: ReplicaSchema,
     ask: async (it, signal) => kept(await it.listReplicas({ id, profile }, { signal })),
     rows: (answer) => answer.replicas,
+    notice: (answer) => answer.notice,
     columns,
     name: (replica) => `replica/${replica.id}`,
     empty: keep === undefined ? "There are no replicas." : "No engine is running.",

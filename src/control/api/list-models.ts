@@ -4,6 +4,7 @@ import type { ModelRoute } from "../../core/route.ts";
 import { type ListModelsResponse, ListModelsResponseSchema } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { isUpstreamId } from "../../core/upstream.ts";
 import { toText } from "../../wire/scalar.ts";
+import { brakeNotice } from "../attention.ts";
 import type { ControlPlane } from "../control-plane.ts";
 
 export function listModels({ loop }: ControlPlane): ListModelsResponse {
@@ -11,6 +12,7 @@ export function listModels({ loop }: ControlPlane): ListModelsResponse {
   const byName = new Map(models.map((model) => [model.name, model]));
   const counting = loop.snapshot.replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].counts);
   return create(ListModelsResponseSchema, {
+    notice: brakeNotice(loop.liveness),
     models: models.map((model) => {
       const answering = answeringFor(model, byName);
       const profiles = answering.map(({ profile }) => profile);

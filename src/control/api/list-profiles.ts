@@ -11,6 +11,7 @@ import {
   ProfileSchema,
 } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { toTimestamp } from "../../wire/scalar.ts";
+import { brakeNotice } from "../attention.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { hiddenManifest } from "../hide-secrets.ts";
 import { rangeToWire } from "../range-in-words.ts";
@@ -20,6 +21,7 @@ export function listProfiles({ loop, clock }: ControlPlane, { name }: ListProfil
   const { profiles, replicas } = loop.snapshot;
   const standing = { replicas, demands: loop.demands, monotonic: clock.monotonic() };
   return create(ListProfilesResponseSchema, {
+    notice: brakeNotice(loop.liveness),
     profiles: profiles
       .filter(({ profile }) => name === "" || profile.name === name)
       .map((stored) => toWire(stored, standing)),

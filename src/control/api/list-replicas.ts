@@ -5,6 +5,7 @@ import {
   ListReplicasResponseSchema,
 } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import { replicaToWire } from "../../wire/replica.ts";
+import { brakeNotice } from "../attention.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { estimatesOf } from "../explain.ts";
 
@@ -14,6 +15,7 @@ export function listReplicas(
 ): ListReplicasResponse {
   const estimated = estimatesOf(loop.snapshot);
   return create(ListReplicasResponseSchema, {
+    notice: brakeNotice(loop.liveness),
     replicas: loop.snapshot.replicas
       .filter((replica) => profile === "" || replica.profile === profile)
       .filter((replica) => id === "" || replica.id === id)

@@ -199,6 +199,13 @@ export declare type ListNodesResponse = Message<"llmgw.v1.ListNodesResponse"> & 
    * @generated from field: repeated llmgw.v1.Node nodes = 1;
    */
   nodes: Node[];
+
+  /**
+   * What has to be known before anything that is listed: that nothing is moved while so many nodes are silent. Empty: nothing.
+   *
+   * @generated from field: string notice = 2;
+   */
+  notice: string;
 };
 
 /**
@@ -329,6 +336,13 @@ export declare type ListProfilesResponse = Message<"llmgw.v1.ListProfilesRespons
    * @generated from field: repeated llmgw.v1.Profile profiles = 1;
    */
   profiles: Profile[];
+
+  /**
+   * What has to be known before anything that is listed: that nothing is moved while so many nodes are silent. Empty: nothing.
+   *
+   * @generated from field: string notice = 2;
+   */
+  notice: string;
 };
 
 /**
@@ -524,6 +538,13 @@ export declare type ListReplicasResponse = Message<"llmgw.v1.ListReplicasRespons
    * @generated from field: repeated llmgw.v1.Replica replicas = 1;
    */
   replicas: Replica[];
+
+  /**
+   * What has to be known before anything that is listed: that nothing is moved while so many nodes are silent. Empty: nothing.
+   *
+   * @generated from field: string notice = 2;
+   */
+  notice: string;
 };
 
 /**
@@ -590,6 +611,13 @@ export declare type ListModelsResponse = Message<"llmgw.v1.ListModelsResponse"> 
    * @generated from field: repeated llmgw.v1.Model models = 1;
    */
   models: Model[];
+
+  /**
+   * What has to be known before anything that is listed: that nothing is moved while so many nodes are silent. Empty: nothing.
+   *
+   * @generated from field: string notice = 2;
+   */
+  notice: string;
 };
 
 /**
