@@ -150,7 +150,10 @@ export class WeightsDesk {
       const name = JSON.stringify(one);
       if (this.#told.has(name)) continue;
       this.#told.add(name);
-      const message = `${one.peer} gave ${one.id} wrong bytes of ${one.key}: nobody is sent there for that file while it is fetched, and ${one.peer} checks its own`;
+      const message =
+        one.peer === one.id
+          ? `${one.id} found wrong bytes in ${one.key} on its own disk; the file is put aside and fetched again`
+          : `${one.peer} gave ${one.id} wrong bytes of ${one.key}: nobody is sent there for that file while it is fetched, and ${one.peer} checks its own`;
       this.#options.report({
         ...{ level: "warning", subjectKind: "node", subject: one.peer, reason: "WrongWeights", message },
       });

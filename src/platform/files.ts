@@ -55,6 +55,16 @@ export function isErrno(error: unknown, ...codes: readonly string[]): error is N
   return error instanceof Error && "code" in error && typeof error.code === "string" && codes.includes(error.code);
 }
 
+/** Gives a file another name, in a folder that is made for it; nothing when it is not there. Whoever has it open keeps it. */
+export async function moveAside(path: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  try {
+    await rename(path, to);
+  } catch (error) {
+    if (!isErrno(error, "ENOENT")) throw error;
+  }
+}
+
 export async function removeIfThere(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
 }

@@ -21,6 +21,7 @@ import { Replicas } from "../agent/replicas.ts";
 import { createRecordBook } from "../agent/weights/folder.ts";
 import { Peers } from "../agent/weights/peers/peers.ts";
 import type { Share } from "../agent/weights/fetch-model.ts";
+import { Scrub } from "../agent/weights/scrub/scrub.ts";
 import { createWeightStore, type WeightStore } from "../agent/weights/store.ts";
 import type { AgentConfig } from "../config/agent.ts";
 import { writeListen } from "../config/listen.ts";
@@ -28,6 +29,7 @@ import { hostOf } from "../config/server-address.ts";
 import type { DesiredState } from "../core/desired.ts";
 import { messageOf } from "../core/errors.ts";
 import type { NodeId } from "../core/ids.ts";
+import { ok } from "../core/result.ts";
 import { ENGINES, engineOf } from "../engines/list.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Downloader } from "../platform/fetch/download.ts";
@@ -56,6 +58,7 @@ export class Wiring {
   link: ControlLink | undefined;
   renewal: CertificateRenewal | undefined;
   peers: Peers | undefined;
+  scrub: Scrub | undefined;
 
   get address(): string | undefined {
     const address = this.watch?.current().address ?? "";
@@ -92,12 +95,28 @@ export function weightStore(options: AgentOptions, wiring: Wiring, downloader: D
     ...{ node: nodeId, dir: paths.weightsDir, records, downloader, clock: systemClock, random: Math.random, logger },
     isConnected: () => wiring.link?.isConnected ?? false,
     changed: () => wiring.link?.changed(),
-    onSuspects: () => undefined,
+    onSuspects: (keys) => wiring.scrub?.suspect(keys),
   });
   wiring.peers = peers;
   const folders = { dir: paths.weightsDir, modelDirs: config.model_dirs };
   const share: Share = (job) => peers.fetch(job);
-  return createWeightStore({ ...folders, env, downloader, clock: systemClock, logger, records, share });
+  const store = createWeightStore({ ...folders, env, downloader, clock: systemClock, logger, records, share });
+  wiring.scrub = new Scrub({
+    ...{ dir: paths.weightsDir, records, clock: systemClock, logger },
+    stateFile: join(paths.workDir, "scrub.json"),
+    held: () => peers.held(),
+    onWrong: (key) => {
+      peers.lost(key).catch((error: unknown) => {
+        logger.error({ err: error }, "what this node has for others cannot be looked at");
+      });
+    },
+    onChange: () => wiring.watch?.refresh(),
+    refetch: async ({ source, main, files }, signal) => {
+      const order = { choose: () => ok({ files, main }), onProgress: () => undefined, signal };
+      return (await store.ensure({ source, files: [], sha256: {} }, order)).ok;
+    },
+  });
+  return store;
 }
 
 /** Offers other nodes what this one has, at the address that it has now, where the configuration wants it. */
@@ -169,7 +188,11 @@ function engineOptions(engines: AgentConfig["engines"], name: string): Readonly<
   return Object.fromEntries(options.map(([key, value]) => [key, String(value)]));
 }
 
-export function inventorySources(options: AgentOptions, { provider, weights }: Suppliers): InventorySources {
+export function inventorySources(
+  options: AgentOptions,
+  wiring: Wiring,
+  { provider, weights }: Suppliers,
+): InventorySources {
   const { config, paths, env } = options;
   const { fabrics, discovery } = config;
   return {
@@ -194,6 +217,7 @@ export function inventorySources(options: AgentOptions, { provider, weights }: S
     }),
     foundEngines: () => foundEngines(provider),
     heldWeights: () => weights.held(),
+    weightProblems: () => wiring.scrub?.problems ?? [],
   };
 }
 

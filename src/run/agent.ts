@@ -63,7 +63,7 @@ async function startUnlocked(
   stack.defer(() => {
     watching.abort();
   });
-  const sources = inventorySources(options, suppliers);
+  const sources = inventorySources(options, wiring, suppliers);
   const worn = { labels: sources.labels };
   const watch = await watchInventory({
     gather: () => gatherInventory({ ...sources, ...worn }),
@@ -76,6 +76,11 @@ async function startUnlocked(
   wiring.watch = watch;
   identity.whenCertified((tls) => wiring.peers?.useTls(tls));
   offerWeights(options, wiring);
+  const scrubbing = wiring.scrub?.run(watching.signal);
+  stack.defer(async () => {
+    watching.abort();
+    await scrubbing;
+  });
   const link = controlLink(options, wiring, { replicas, watch, weights: suppliers.weights, identity });
   stack.defer(await offerMetrics(options, link, { replicas, watch }));
   stack.defer(() => {

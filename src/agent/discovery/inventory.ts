@@ -27,6 +27,8 @@ export interface InventorySources {
   readonly readFabrics: () => Promise<FabricFindings>;
   readonly foundEngines: () => Promise<FoundEngines>;
   readonly heldWeights: () => Promise<readonly HeldModel[]>;
+  /** What is wrong with them. */
+  readonly weightProblems?: () => readonly string[];
 }
 
 export interface FoundEngines {
@@ -66,6 +68,7 @@ export async function gatherInventory(sources: InventorySources): Promise<Invent
       ...gpus.problems,
       ...fabrics.problems,
       ...engines.problems,
+      ...(sources.weightProblems?.() ?? []),
     ],
     notes: [
       ...gpus.notes,

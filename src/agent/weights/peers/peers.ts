@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import type { NodeId } from "../../../core/ids.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
-import type { SharingPlan, SharingReport } from "../../../core/sharing.ts";
+import type { SharedFile, SharingPlan, SharingReport } from "../../../core/sharing.ts";
 import type { FollowedTls } from "../../../pki/follow.ts";
 import { judgeNode } from "../../../pki/judge.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -100,6 +100,17 @@ export class Peers {
       this.#renewPort();
     });
     this.#renewPort();
+  }
+
+  /** A file of this node has wrong bytes, and is out of use. */
+  async lost(key: string): Promise<void> {
+    this.#exchange.found({ node: this.#options.node, key });
+    await this.refresh();
+  }
+
+  /** What this node has for others. */
+  held(): Promise<readonly SharedFile[]> {
+    return this.#shelf.held();
   }
 
   /** Looks again at what this node has for others. */
