@@ -44,8 +44,14 @@ const OF_STREAMS: ReadonlySet<string> = new Set(OF_EVENT_STREAMS.filter((_, inde
 /** Headers of an engine that no client of the router should act on. */
 const KEPT_BACK_PREFIXES = ["access-control-", "x-llmgw-"] as const;
 
-export const isEventStream = (head: ResponseHead): boolean =>
-  valuesOf(head.headers, "content-type").some((type) => type.toLowerCase().startsWith("text/event-stream"));
+const EVENT_STREAM = /^text\/event-stream/i;
+
+export function isEventStream({ headers }: ResponseHead): boolean {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] === "content-type" && EVENT_STREAM.test(headers[index + 1] ?? "")) return true;
+  }
+  return false;
+}
 
 /** Names and values in turn, as the client gets them; ours are still to come. `now`: the wall clock. */
 export function answerHeaders(
@@ -86,6 +92,8 @@ export function rewrittenHeaders(headers: readonly string[]): string[] {
 
 /** The engine's wish as clients honour it, as a header; empty when it has none. */
 function retryAfterOf(head: ResponseHead, now: Millis): readonly string[] {
+  const at = head.headers.indexOf("retry-after");
+  if (at === -1) return [];
   const [value] = valuesOf(head.headers, "retry-after");
   const seconds = value === undefined ? undefined : readRetryAfter(value, now);
   return seconds === undefined ? [] : ["retry-after", String(seconds)];

@@ -9,8 +9,8 @@ const NOBODY: readonly string[] = [];
  */
 export class PrefixIndex {
   readonly #half: number;
-  #young = new Map<number, readonly string[]>();
-  #old = new Map<number, readonly string[]>();
+  #young = new Map<number, string[]>();
+  #old = new Map<number, string[]>();
 
   /** `capacity` in keys, 2 or more; one takes about 100 bytes. */
   constructor(capacity: number) {
@@ -21,7 +21,7 @@ export class PrefixIndex {
     return this.#young.size + this.#old.size;
   }
 
-  /** The ids of those that hold it, the latest first. */
+  /** The ids of those that hold it, the latest first. What is learned later may change the list. */
   holders(key: number): readonly string[] {
     return this.#young.get(key) ?? this.#old.get(key) ?? NOBODY;
   }
@@ -30,13 +30,14 @@ export class PrefixIndex {
   learn(keys: readonly number[], replica: string): void {
     for (const key of keys) {
       const young = this.#young.get(key);
-      if (young?.[0] !== replica) this.#put(key, withLatest(young ?? this.#old.get(key) ?? NOBODY, replica));
+      if (young !== undefined) toFront(young, replica);
+      else this.#put(key, toFront(this.#old.get(key) ?? [], replica));
     }
   }
 
-  #put(key: number, holders: readonly string[]): void {
+  #put(key: number, holders: string[]): void {
     this.#old.delete(key);
-    if (this.#young.size >= this.#half && !this.#young.has(key)) {
+    if (this.#young.size >= this.#half) {
       this.#old = this.#young;
       this.#young = new Map();
     }
@@ -44,5 +45,12 @@ export class PrefixIndex {
   }
 }
 
-const withLatest = (holders: readonly string[], replica: string): readonly string[] =>
-  holders.length === 0 ? [replica] : [replica, ...holders.filter((id) => id !== replica)].slice(0, MOST_HOLDERS);
+/** In place: each request learns several, nearly always of a replica that is there. */
+function toFront(holders: string[], replica: string): string[] {
+  if (holders[0] === replica) return holders;
+  const at = holders.indexOf(replica);
+  const from = at === -1 ? Math.min(holders.length, MOST_HOLDERS - 1) : at;
+  for (let to = from; to > 0; to--) holders[to] = holders[to - 1] ?? replica;
+  holders[0] = replica;
+  return holders;
+}

@@ -18,18 +18,64 @@ export const prefixAffinity = definePolicy({
       .default(1.25)
       .describe("A replica may have this many times the mean of requests in flight, and one more."),
   }),
-  create: ({ loadFactor }) => ({
-    readsPrompt: true,
-    pick(candidates, context) {
-      const limit = loadLimit(candidates, loadFactor);
-      return (
-        knownHolder(candidates, context, limit) ??
-        byKey(candidates, context, limit) ??
-        lightest(candidates, ({ inFlight }) => inFlight, context.random)
-      );
-    },
-  }),
+  create: ({ loadFactor }) => {
+    const byId = new ById();
+    return {
+      readsPrompt: true,
+      pick(candidates, context) {
+        const bound = new Bound(candidates, loadFactor);
+        return (
+          knownHolder(byId.of(candidates), context, bound) ??
+          byKey(candidates, context, bound) ??
+          lightest(candidates, byInFlight, context.random)
+        );
+      },
+    };
+  },
 });
+
+/** Whether a replica may have one more, counted when it is first in doubt: there may be a thousand to count. */
+class Bound {
+  readonly #candidates: readonly Candidate[];
+  readonly #loadFactor: number;
+  #limit: number | undefined;
+
+  constructor(candidates: readonly Candidate[], loadFactor: number) {
+    this.#candidates = candidates;
+    this.#loadFactor = loadFactor;
+  }
+
+  allows({ inFlight }: Candidate): boolean {
+    // Every limit is above 1.
+    return inFlight === 0 || inFlight + 1 <= (this.#limit ??= loadLimit(this.#candidates, this.#loadFactor));
+  }
+}
+
+/** Finds a candidate by its id. */
+type Find<T> = (id: string) => T | undefined;
+
+/**
+ * Candidates by their ids. A router asks with the same list until a replica comes or goes: from the second time on it has
+ * an index. Lists of what is left of one, after a failure, are asked with once.
+ */
+class ById {
+  readonly #indexes = new WeakMap<readonly Candidate[], Map<string, Candidate> | "seen">();
+
+  of<T extends Candidate>(candidates: readonly T[]): Find<T> {
+    const index = this.#indexOf(candidates);
+    return index === undefined
+      ? (id) => candidates.find((one) => one.id === id)
+      : (id) => index.get(id) as T | undefined;
+  }
+
+  #indexOf(candidates: readonly Candidate[]): Map<string, Candidate> | undefined {
+    const known = this.#indexes.get(candidates);
+    if (known !== undefined && known !== "seen") return known;
+    const index = known === undefined ? undefined : new Map(candidates.map((one) => [one.id, one]));
+    this.#indexes.set(candidates, index ?? "seen");
+    return index;
+  }
+}
 
 /** What a replica may have in flight, the request at hand included. The least loaded one is always below it. */
 export function loadLimit(candidates: readonly Candidate[], loadFactor: number): number {
@@ -39,30 +85,37 @@ export function loadLimit(candidates: readonly Candidate[], loadFactor: number):
 }
 
 function knownHolder<T extends Candidate>(
-  candidates: readonly [T, ...T[]],
+  find: Find<T>,
   { prompt, holders, random }: PickContext,
-  limit: number,
+  bound: Bound,
 ): T | undefined {
   for (let index = prompt.keys.length - 1; index >= 0; index--) {
     const ids = holders(prompt.keys[index] ?? 0);
     if (ids.length === 0) continue;
-    const [first, ...rest] = candidates.filter(({ id, inFlight }) => inFlight + 1 <= limit && ids.includes(id));
-    if (first !== undefined) return lightest([first, ...rest], ({ inFlight }) => inFlight, random);
+    const able: T[] = [];
+    for (const id of ids) {
+      const holder = find(id);
+      if (holder !== undefined && bound.allows(holder)) able.push(holder);
+    }
+    const [first, ...rest] = able;
+    if (first !== undefined) return rest.length === 0 ? first : lightest([first, ...rest], byInFlight, random);
   }
   return undefined;
 }
+
+const byInFlight = ({ inFlight }: Candidate): number => inFlight;
 
 /** Rendezvous hashing: each replica has a score for the key and the best one below the bound wins. A replica that leaves moves only what it had. */
 function byKey<T extends Candidate>(
   candidates: readonly [T, ...T[]],
   { prompt: { conversation } }: PickContext,
-  limit: number,
+  bound: Bound,
 ): T | undefined {
   if (conversation === undefined) return undefined;
   let best: T | undefined;
   let bestScore = -1;
   for (const candidate of candidates) {
-    if (candidate.inFlight + 1 > limit) continue;
+    if (!bound.allows(candidate)) continue;
     const score = mix(conversation, candidate.idHash);
     if (score > bestScore) {
       best = candidate;
