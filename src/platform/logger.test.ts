@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createLogger, LOG_LEVELS } from "./logger.ts";
+import { createLogger, infoLines, LOG_LEVELS, type Logger } from "./logger.ts";
 
 const SECRET = "planted-secret-0123456789";
 const KEY = "sk-llmgw-Planted0123456789Planted0123456789";
@@ -52,4 +52,41 @@ test("a person's form of a line hides the same", async () => {
   logger.info({ token: SECRET }, `http://bob:${SECRET}@proxy:3128`);
   expect(text).toContain("[hidden]");
   expect(text).not.toContain(SECRET);
+});
+
+describe("lines that come by the thousand", () => {
+  const FIELDS = { request_id: 'r "1"\n', key: "app", gone: undefined, ms: 3, tries: [1] };
+
+  test.each<{ readonly name: string; readonly of: (logger: Logger) => Logger; readonly fields: object }>([
+    { name: "of a logger", of: (logger) => logger, fields: FIELDS },
+    { name: "of a child", of: (logger) => logger.child({ worker: 2, who: 'a "b"' }), fields: FIELDS },
+    { name: "without fields", of: (logger) => logger, fields: {} },
+  ])("$name say what others say", async ({ of, fields }) => {
+    const lines = [
+      await logged((logger) => {
+        infoLines(of(logger))(fields, 'it\'s "so"');
+      }),
+      await logged((logger) => {
+        of(logger).child({}, { redact: [] }).info(fields, 'it\'s "so"');
+      }),
+    ];
+    const [line, usual] = lines.map((text) => ({ ...(JSON.parse(text) as object), time: "" }));
+    expect(line).toEqual(usual);
+    expect(lines[0]).toMatch(/^\{"level":30,"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z",[^\n]*\}\n$/);
+  });
+
+  test("hold no secret in their words", async () => {
+    const line = await logged((logger) => {
+      infoLines(logger)({ detail: `it said: Bearer ${SECRET}`, path: `/v1/${KEY}` }, "request");
+    });
+    expect(line).not.toContain(SECRET);
+    expect(line).not.toContain(KEY);
+  });
+
+  test("are written at their level only", async () => {
+    const logger = await createLogger("warn", "json", () => {
+      throw new Error("written");
+    });
+    infoLines(logger)({}, "request");
+  });
 });

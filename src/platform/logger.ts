@@ -33,6 +33,32 @@ export async function createLogger(
   return pino(options, pretty({ ...look, destination: sink ?? 2 }));
 }
 
+/** Writes a line of level info. */
+export type InfoLine = (fields: object, message: string) => void;
+
+/**
+ * For lines that come by the thousand and whose fields are the program's own: what `info` writes, without a look for secrets
+ * by their names, which takes 65 µs a line, and without what makes a logger fit for anything. Texts are looked at all the same.
+ */
+export function infoLines(logger: Logger): InfoLine {
+  const { [pino.symbols.streamSym]: stream, [pino.symbols.timeSym]: time } = logger as unknown as Inside;
+  const bound = JSON.stringify(logger.bindings()).slice(1, -1);
+  const begin = `{"level":${String(pino.levels.values["info"])}`;
+  const rest = bound === "" ? "" : `,${bound}`;
+  return (fields, message) => {
+    if (!logger.isLevelEnabled("info")) return;
+    const more = JSON.stringify(fields).slice(1, -1);
+    const text = `${begin}${time()}${rest}${more === "" ? "" : `,${more}`},"msg":${JSON.stringify(message)}}\n`;
+    stream.write(withoutSecretsInLine(text));
+  };
+}
+
+interface Inside {
+  readonly [pino.symbols.streamSym]: { write(line: string): void };
+  /** A field of the time, with the comma before it. */
+  readonly [pino.symbols.timeSym]: () => string;
+}
+
 /**
  * Lines of one turn of the event loop go out in one write: a router writes thousands a second. They are not older than that
  * turn when it does, and what is left goes out when the process ends by itself.
