@@ -23,7 +23,8 @@ export type ParsedHead =
   { readonly kind: "interim" } | { readonly kind: "final"; readonly head: ResponseHead };
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-const FIELD = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)$/;
+/** One header line, from where the last one ended. */
+const FIELD = /\r\n([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)(?=\r\n|$)/y;
 const LENGTH = /^\d{1,15}$/;
 const KEEP_ALIVE_TIMEOUT = /(?:^|[,\s])timeout=(\d{1,6})/i;
 
@@ -32,13 +33,14 @@ const KEEP_ALIVE_TIMEOUT = /(?:^|[,\s])timeout=(\d{1,6})/i;
  * strict reading of HTTP/1.1 does not allow is an error: guessing where a body ends is how answers get mixed up.
  */
 export function parseResponseHead(text: string): Result<ParsedHead, string> {
-  const lines = text.split("\r\n");
-  const status = STATUS_LINE.exec(lines[0] ?? "");
+  const lineEnd = text.indexOf("\r\n");
+  const begin = lineEnd === -1 ? text.length : lineEnd;
+  const status = STATUS_LINE.exec(text.slice(0, begin));
   if (status === null) return err("its status line is no HTTP/1.1");
   const code = Number(status[2]);
   const headers: string[] = [];
-  for (let index = 1; index < lines.length; index++) {
-    const field = FIELD.exec(lines[index] ?? "");
+  for (FIELD.lastIndex = begin; FIELD.lastIndex < text.length;) {
+    const field = FIELD.exec(text);
     if (field === null) return err("a header line is malformed");
     headers.push((field[1] ?? "").toLowerCase(), (field[2] ?? "").trimEnd());
   }
@@ -55,11 +57,10 @@ interface Fields {
 
 function withFraming({ code, isHttp11, headers }: Fields): Result<ParsedHead, string> {
   const lengths = valuesOf(headers, "content-length");
-  const framing = framingOf(code, lengths, valuesOf(headers, "transfer-encoding").join(", ").toLowerCase());
+  const framing = framingOf(code, lengths, joined(headers, "transfer-encoding"));
   if (!framing.ok) return framing;
-  const connection = valuesOf(headers, "connection").join().toLowerCase();
+  const connection = joined(headers, "connection");
   const isKept = isHttp11 ? !connection.includes("close") : connection.includes("keep-alive");
-  const timeout = KEEP_ALIVE_TIMEOUT.exec(valuesOf(headers, "keep-alive").join())?.[1];
   return ok({
     kind: "final",
     head: {
@@ -67,10 +68,19 @@ function withFraming({ code, isHttp11, headers }: Fields): Result<ParsedHead, st
       headers,
       framing: framing.value,
       keepAlive: isKept && framing.value.kind !== "untilClose",
-      keepAliveSeconds: timeout === undefined ? undefined : Number(timeout),
+      keepAliveSeconds: timeoutOf(joined(headers, "keep-alive")),
     },
   });
 }
+
+function timeoutOf(keepAlive: string): number | undefined {
+  const timeout = keepAlive === "" ? undefined : KEEP_ALIVE_TIMEOUT.exec(keepAlive)?.[1];
+  return timeout === undefined ? undefined : Number(timeout);
+}
+
+/** All values of a header in lower case, as one list; "" for none, which most answers have. */
+const joined = (headers: readonly string[], name: string): string =>
+  headers.includes(name) ? valuesOf(headers, name).join(", ").toLowerCase() : "";
 
 /** All values of a header, by its name in lower case. */
 export function valuesOf(headers: readonly string[], name: string): readonly string[] {
