@@ -3,10 +3,7 @@ import type { Share } from "../core/replica-state.ts";
 import type { Ask, GpuShare } from "./ask.ts";
 import { chooseGpus } from "./gpu-choice.ts";
 import { measuredOn } from "./measured.ts";
-import type { GpuView, NodeView } from "./node-view.ts";
-
-/** A whole GPU may have this much of its memory in use by a desktop or a monitor; more is somebody's work. */
-const NEARLY_FREE = 0.8;
+import { type GpuView, isIdle, type NodeView } from "./node-view.ts";
 
 /** How many GPUs of a node the ask would get, and of which. */
 interface GpuSplit extends GpuShare {
@@ -33,10 +30,18 @@ export function hostOn(view: NodeView, ask: Ask, gpus: number): Bytes {
   return ask.isNamed.memory ? asked : (measuredOn(view, ask, gpus)?.host ?? asked);
 }
 
+/** The answer that was given last: every rule asks for the same one in turn, and thousands of nodes are asked. */
+let last: { readonly view: NodeView; readonly ask: Ask; readonly split: GpuSplit | undefined } | undefined;
+
 /** The split that the node can give; undefined: its GPUs are too few. */
 export function splitOn(view: NodeView, ask: Ask): GpuSplit | undefined {
+  if (last?.view !== view || last.ask !== ask) last = { view, ask, split: findSplit(view, ask) };
+  return last.split;
+}
+
+function findSplit(view: NodeView, ask: Ask): GpuSplit | undefined {
   for (const { count, memory } of choicesOn(view, ask)) {
-    const fitting = view.gpus.filter((gpu) => isFitting(gpu, memory));
+    const fitting = memory === "whole" ? view.idleGpus : view.gpus.filter((gpu) => isFitting(gpu, memory));
     if (fitting.length < count) continue;
     const split = { count, memory, fitting };
     // Where the GPUs' memory is the host's, what is over for the process may be too little, and the CPU would do.
@@ -59,15 +64,11 @@ export function gpusFor(
   const split = splitOn(view, ask);
   if (split === undefined) return undefined;
   const { count, memory, fitting } = split;
-  const isFree = (gpu: GpuView): boolean => isFitting(gpu, "whole");
-  return { gpus: chooseGpus(view, fitting, { count, profile: ask.profile, isFree }), memory };
+  return { gpus: chooseGpus(view, fitting, { count, profile: ask.profile, isFree: isIdle }), memory };
 }
 
-export function isFitting({ gpu, booked, free }: GpuView, memory: GpuShare["memory"]): boolean {
-  if (gpu.problem !== undefined) return false;
-  if (memory !== "whole") return free >= memory;
-  return booked === 0 && (gpu.unified || free >= gpu.memoryTotal * NEARLY_FREE);
-}
+export const isFitting = (view: GpuView, memory: GpuShare["memory"]): boolean =>
+  memory === "whole" ? isIdle(view) : view.gpu.problem === undefined && view.free >= memory;
 
 /** What would be booked on the node; undefined: its GPUs are too few. */
 export function bookingFor(view: NodeView, ask: Ask): Share | undefined {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { GiB, gpu, node, profile, ready, replica } from "../../test/fakes/values.ts";
 import { bytes, gpuUuid, nodeId, profileName } from "../core/ids.ts";
 import type { Gpu, GpuLink, LinkKind } from "../core/node.ts";
-import { chooseGpus, farthestOf } from "./gpu-choice.ts";
+import { chooseGpus, farthestOf, nearestOf } from "./gpu-choice.ts";
 import { distanceBetween } from "./gpu-distance.ts";
 import { topologyOf } from "./gpu-groups.ts";
 import { type NodeView, nodeViews } from "./node-view.ts";
@@ -215,6 +215,7 @@ test("whatever the links, no other set of free GPUs is closer, and of equals non
         );
       const closest = Math.min(...sets.map(farthest));
       expect(chosen).toHaveLength(asked);
+      expect(nearestOf(view, asked)).toBeLessThanOrEqual(closest + 1e-9);
       expect(farthest(chosen)).toBeCloseTo(closest, 9);
       const sum = (set: readonly number[]) =>
         set.reduce((all, a) => all + set.reduce((row, b) => row + farthest([a, b]), 0), 0);

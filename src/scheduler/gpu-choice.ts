@@ -1,5 +1,5 @@
 import type { ProfileName } from "../core/ids.ts";
-import { topologyOf, type Topology } from "./gpu-groups.ts";
+import type { Topology } from "./gpu-groups.ts";
 import { compareIds, type GpuView, type NodeView } from "./node-view.ts";
 
 /** More sets than that are not all tried: from each GPU on the nearest ones are taken, one after the other. */
@@ -46,7 +46,7 @@ export function chooseGpus(
   if (count === 0 || sorted.length <= count) return sorted.slice(0, count);
   const placeOf = new Map(view.gpus.map((gpu, at) => [gpu, at]));
   const standing: Standing = {
-    topology: topologyOf(view.node.inventory.gpus),
+    topology: view.topology,
     siblings: view.gpus.map(({ gpu }) => siblingsOn(view, gpu.uuid, profile)),
     free: new Set(view.gpus.flatMap((gpu, at) => (isFree(gpu) ? [at] : []))),
   };
@@ -117,7 +117,10 @@ const NOTHING = 1e-9;
 
 /** The longest way between the GPUs; 0 for one alone. */
 export function farthestOf(view: NodeView, chosen: readonly GpuView[]): number {
-  const { distances } = topologyOf(view.node.inventory.gpus);
+  const { distances } = view.topology;
   const places = chosen.map((gpu) => view.gpus.indexOf(gpu));
   return Math.max(0, ...places.flatMap((a) => places.map((b) => distances[a]?.[b] ?? 0)));
 }
+
+/** No set of so many GPUs of the node is closer together than this, whether they are free or not. */
+export const nearestOf = ({ topology }: NodeView, count: number): number => topology.nearest[count - 1] ?? 0;

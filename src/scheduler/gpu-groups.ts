@@ -7,6 +7,8 @@ export interface Topology {
   readonly distances: readonly (readonly Distance[])[];
   /** The closest circles that there are: by NVLink, else by PCIe switches, else by NUMA nodes, else all of them together. */
   readonly groups: readonly (readonly number[])[];
+  /** For one GPU, for two and so on: from the best one of them, so far it is to the last that it takes. */
+  readonly nearest: readonly Distance[];
 }
 
 /** Inventories stay as they are, and thousands of placements look at the same one. */
@@ -22,7 +24,12 @@ function findTopology(gpus: readonly Gpu[]): Topology {
   const distances = gpus.map((a) => gpus.map((b) => (a === b ? 0 : distanceBetween(a, b))));
   const closest = Math.min(...distances.flatMap((row, a) => row.filter((_, b) => a !== b)));
   const limit = [NVLINK, PCIE_SWITCH, NUMA_NODE].find((each) => closest < each) ?? Infinity;
-  return { distances, groups: circles(distances, limit) };
+  return { distances, groups: circles(distances, limit), nearest: nearestIn(distances) };
+}
+
+function nearestIn(distances: Topology["distances"]): readonly Distance[] {
+  const sorted = distances.map((row) => row.toSorted((a, b) => a - b));
+  return distances.map((_, at) => Math.min(...sorted.map((row) => row[at] ?? 0)));
 }
 
 /** Who can be reached from whom in steps that are each shorter than the limit. */

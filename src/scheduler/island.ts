@@ -24,17 +24,29 @@ export const fabricsOf = ({ inventory }: ClusterNode): readonly string[] =>
 
 /** Every island of the nodes, also those that are too small. Each is in the order of `views`. */
 export function islandsOf(views: readonly NodeView[], { engines, offer }: Ask): readonly Island[] {
-  const fabrics = [...new Set(views.flatMap(({ node }) => fabricsOf(node)))].toSorted();
-  return fabrics.flatMap((fabric) => {
-    const onFabric = views.filter(({ node }) => fabricsOf(node).includes(fabric));
-    return engines.flatMap((engine): readonly Island[] => {
+  return [...viewsByFabric(views)].toSorted(byName).flatMap(([fabric, onFabric]) =>
+    engines.flatMap((engine): readonly Island[] => {
       const byVersion = Map.groupBy(onFabric, ({ node }) => versionOn(node, engine, offer));
       return [...byVersion].flatMap(([version, same]) =>
         version === undefined ? [] : [{ fabric, engine, version, views: same }],
       );
-    });
-  });
+    }),
+  );
 }
+
+function viewsByFabric(views: readonly NodeView[]): ReadonlyMap<string, readonly NodeView[]> {
+  const byFabric = new Map<string, NodeView[]>();
+  for (const view of views) {
+    for (const fabric of new Set(fabricsOf(view.node))) {
+      const there = byFabric.get(fabric);
+      if (there === undefined) byFabric.set(fabric, [view]);
+      else there.push(view);
+    }
+  }
+  return byFabric;
+}
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
 
 /** Why a node that would take a rank has no others to join; undefined: it has. */
 export function whyAlone(view: NodeView, islands: readonly Island[], ask: Ask): Alone | undefined {

@@ -1,6 +1,7 @@
 import { type Bytes, bytes, type GpuUuid, type NodeId, type ProfileName } from "../core/ids.ts";
 import type { ClusterNode, Gpu } from "../core/node.ts";
 import { type Replica, type ReplicaKind, REPLICA_TRAITS, type Share, sharesOf } from "../core/replica-state.ts";
+import { type Topology, topologyOf } from "./gpu-groups.ts";
 
 export interface GpuView {
   readonly gpu: Gpu;
@@ -19,6 +20,14 @@ export interface NodeView {
   /** Room for weights, without what is on its way already; undefined: nobody knows. */
   readonly diskFree: Bytes | undefined;
   readonly bookings: readonly Booking[];
+  /** How its GPUs lie to each other. */
+  readonly topology: Topology;
+  /** GPUs that nobody is on, nor anything else. */
+  readonly idleGpus: readonly GpuView[];
+  /** Some of the GPUs have the host's memory for theirs. */
+  readonly hasUnified: boolean;
+  /** The part that is taken of all memory that the GPUs have of their own; undefined: they have none. */
+  readonly gpuFullness: number | undefined;
 }
 
 /** What one replica holds of a node, from the moment it is placed there. */
@@ -45,15 +54,40 @@ export type FetchOf = (replica: Replica) => Fetch | undefined;
 /** States in which no engine process exists yet, so that nothing of the booking can be in a measurement. */
 const NOT_RUNNING: readonly ReplicaKind[] = ["placed", "preparing"];
 
+/** Unchanged nodes with unchanged replicas have the same view as the last time: what was found out about it still holds. */
 export function nodeViews(
   nodes: readonly ClusterNode[],
   replicas: readonly Replica[],
   fetchOf: FetchOf = () => undefined,
 ): readonly NodeView[] {
-  const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
+  const byNode = new Map<NodeId, Replica[]>();
+  for (const replica of replicas) {
+    if (!REPLICA_TRAITS[replica.state.kind].holdsResources) continue;
+    for (const { node } of sharesOf(replica.placement)) {
+      const there = byNode.get(node);
+      if (there === undefined) byNode.set(node, [replica]);
+      else there.push(replica);
+    }
+  }
+  return nodes.map((node) => knownView(node, byNode.get(node.id) ?? [], fetchOf));
+}
+
+/** The last one of each node. Nodes and replicas stay as they are: what changes is another object. */
+const KNOWN = new WeakMap<ClusterNode, { readonly holding: readonly Replica[]; readonly view: NodeView }>();
+
+function knownView(node: ClusterNode, holding: readonly Replica[], fetchOf: FetchOf): NodeView {
+  const known = KNOWN.get(node);
+  if (known?.holding.length === holding.length && known.holding.every((one, at) => one === holding[at])) {
+    return known.view;
+  }
   const bookings = holding.flatMap((replica) => bookingsOf(replica, fetchOf));
-  const byNode = Map.groupBy(bookings, ({ share }) => share.node);
-  return nodes.map((node) => viewOf(node, byNode.get(node.id) ?? []));
+  const view = viewOf(
+    node,
+    bookings.filter(({ share }) => share.node === node.id),
+  );
+  // What is on its way to a node follows from more than the replica itself.
+  if (holding.every(({ state }) => !NOT_RUNNING.includes(state.kind))) KNOWN.set(node, { holding, view });
+  return view;
 }
 
 function bookingsOf(replica: Replica, fetchOf: FetchOf): readonly Booking[] {
@@ -92,7 +126,26 @@ function viewOf(node: ClusterNode, bookings: readonly Booking[]): NodeView {
     unmeasured: sum(unmeasured(bookings), ofHost),
   });
   const gpus = node.inventory.gpus.map((gpu) => gpuView(gpu, bookings, host));
-  return { node, gpus, memoryBooked, memoryFree: host, diskFree: diskFree(node, bookings), bookings };
+  return {
+    ...{ node, gpus, memoryBooked, memoryFree: host, diskFree: diskFree(node, bookings), bookings },
+    topology: topologyOf(node.inventory.gpus),
+    idleGpus: gpus.filter(isIdle),
+    hasUnified: gpus.some(({ gpu }) => gpu.unified),
+    gpuFullness: fullnessOf(gpus.filter(({ gpu }) => !gpu.unified)),
+  };
+}
+
+/** A whole GPU may have this much of its memory in use by a desktop or a monitor; more is somebody's work. */
+const NEARLY_FREE = 0.8;
+
+export const isIdle = ({ gpu, booked, free }: GpuView): boolean =>
+  gpu.problem === undefined && booked === 0 && (gpu.unified || free >= gpu.memoryTotal * NEARLY_FREE);
+
+function fullnessOf(gpus: readonly GpuView[]): number | undefined {
+  if (gpus.length === 0) return undefined;
+  const free = gpus.reduce((all, gpu) => all + gpu.free, 0);
+  const total = gpus.reduce((all, { gpu }) => all + gpu.memoryTotal, 0);
+  return 1 - free / Math.max(1, total);
 }
 
 function diskFree({ inventory }: ClusterNode, bookings: readonly Booking[]): Bytes | undefined {

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { facts, GiB, gpu, MiB, node, profile, offer } from "../../test/fakes/values.ts";
-import { bytes } from "../core/ids.ts";
+import { bytes, replicaId } from "../core/ids.ts";
 import type { ClusterNode, Gpu } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
 import { knownModel, needsAt } from "../engines/known-model.ts";
 import { type Ask, askOf } from "./ask.ts";
-import { nodeViews } from "./node-view.ts";
-import { place } from "./place.ts";
+import { nodeViews, withBooking } from "./node-view.ts";
+import { place, placeAll } from "./place.ts";
 import { DEFAULT_POLICY } from "./policies.ts";
 
 /** Every way to take some of the things. */
@@ -154,4 +154,32 @@ test("a model that no single GPU can hold gets as many as it needs, and each no 
   expect(again.placement.gpuMemory).toBeGreaterThan(20 * GiB);
   expect(again.placement.gpuMemory).toBeLessThan(24 * GiB);
   expect(again.placement.memory).toBe(1174 * MiB);
+});
+
+test("many at once get what they would get one after another", () => {
+  const cluster = fc.uniqueArray(anyNode, { selector: ({ id }) => id, minLength: 1, maxLength: 5 });
+  const order = fc.array(fc.nat({ max: 2 }), { minLength: 2, maxLength: 6 });
+  fc.assert(
+    fc.property(cluster, fc.tuple(anyProfile, anyProfile, anyProfile), order, (nodes, profiles, turns) => {
+      const asks = profiles.map((of) =>
+        askOf(of, needsAt(of, knownModel(SOURCE, nodes, undefined)), offer("llama.cpp")),
+      );
+      const pending = turns.flatMap((turn, at) => {
+        const ask = asks[turn];
+        return ask === undefined ? [] : [{ id: replicaId(`r${String(at)}`), ask }];
+      });
+      let views = nodeViews(nodes, []);
+      const oneByOne = pending.map(({ id, ask }) => {
+        const decision = place(ask, views, DEFAULT_POLICY);
+        if (decision.kind === "unplaceable") return [id, decision] as const;
+        const { source, weights } = ask;
+        const fetch = weights === undefined ? undefined : { source, bytes: weights };
+        const taken = { profile: ask.profile, share: decision.placement, fetch };
+        views = views.map((view) => (view.node.id === decision.placement.node ? withBooking(view, taken) : view));
+        return [id, decision] as const;
+      });
+      expect([...placeAll(pending, nodeViews(nodes, []), DEFAULT_POLICY)]).toEqual(oneByOne);
+    }),
+    { numRuns: 500 },
+  );
 });

@@ -14,26 +14,55 @@ export type Decision =
 /** A node that would take the ask, or one rank of it. */
 interface Able {
   readonly view: NodeView;
-  readonly score: number;
+  /** What its score is at most. */
+  readonly most: number;
+  readonly score: () => number;
 }
 
+type Verdict = Able | Rejection;
+
+/** What was found out about each node for one ask. */
+type Verdicts = Map<NodeView, Verdict>;
+
 /** The best place for the ask, or why there is none. Ties go to the lowest node id, so one input has one answer. */
-export function place(ask: Ask, views: readonly NodeView[], policy: PlacementPolicy): Decision {
+export const place = (ask: Ask, views: readonly NodeView[], policy: PlacementPolicy): Decision =>
+  choose(ask, views.toSorted(byNodeId), { policy });
+
+interface Judging {
+  readonly policy: PlacementPolicy;
+  /** Of nodes that were looked at before; added to. Left out: this is the only look. */
+  readonly verdicts?: Verdicts;
+}
+
+/** `views`: by node id. */
+function choose(ask: Ask, views: readonly NodeView[], { policy, verdicts }: Judging): Decision {
   const rejections: Rejection[] = [];
   const able: Able[] = [];
-  for (const view of views.toSorted(byNodeId)) {
-    const rejection = firstRejection(view, ask, policy.filters);
-    if (rejection === undefined) able.push({ view, score: weightedScore(view, ask, policy.scorers) });
-    else rejections.push(rejection);
+  for (const view of views) {
+    const known = verdicts?.get(view);
+    const verdict = known ?? judge(view, ask, policy);
+    if (known === undefined) verdicts?.set(view, verdict);
+    if ("most" in verdict) able.push(verdict);
+    else rejections.push(verdict);
   }
   return ask.nodes === 1 ? onOneNode(able, rejections, ask) : onIsland({ able, rejections, ask, policy });
 }
 
+function judge(view: NodeView, ask: Ask, { filters, scorers }: PlacementPolicy): Verdict {
+  const rejection = firstRejection(view, ask, filters);
+  if (rejection !== undefined) return rejection;
+  let found: number | undefined;
+  return { view, most: mostScore(view, ask, scorers), score: () => (found ??= weightedScore(view, ask, scorers)) };
+}
+
 function onOneNode(able: readonly Able[], rejections: readonly Rejection[], ask: Ask): Decision {
-  const best = able.reduce<Able | undefined>(
-    (before, one) => (before === undefined || one.score > before.score ? one : before),
-    undefined,
-  );
+  let best: { readonly view: NodeView; readonly score: number } | undefined;
+  for (const { view, most, score } of able) {
+    // Only what may be better is looked at closely.
+    if (best !== undefined && most <= best.score) continue;
+    const exact = score();
+    if (best === undefined || exact > best.score) best = { view, score: exact };
+  }
   const placement = best === undefined ? undefined : bookingFor(best.view, ask);
   if (best === undefined || placement === undefined) return { kind: "unplaceable", rejections };
   return { kind: "placed", placement, score: best.score };
@@ -48,7 +77,7 @@ interface Sifted {
 
 /** The best nodes of the best island. Of two that are as good: the fabric and the engine that come first. */
 function onIsland({ able, rejections, ask, policy }: Sifted): Decision {
-  const scores = new Map(able.map(({ view, score }) => [view, score]));
+  const scores = new Map(able.map((one) => [one.view, one]));
   const islands = islandsOf(
     able.map(({ view }) => view),
     ask,
@@ -56,7 +85,7 @@ function onIsland({ able, rejections, ask, policy }: Sifted): Decision {
   let best: { readonly placement: Placement; readonly score: number } | undefined;
   for (const island of islands) {
     if (island.views.length < ask.nodes) continue;
-    const score = (view: NodeView): number => scores.get(view) ?? 0;
+    const score = (view: NodeView): number => scores.get(view)?.score() ?? 0;
     const chosen = island.views.toSorted((a, b) => score(b) - score(a) || byNodeId(a, b)).slice(0, ask.nodes);
     const mean = chosen.reduce((sum, view) => sum + score(view), 0) / ask.nodes;
     const total = mean + islandScore(island, ask, policy.islandScorers);
@@ -90,6 +119,10 @@ const within = (score: number): number => Math.min(1, Math.max(0, score));
 export const weightedScore = (view: NodeView, ask: Ask, scorers: readonly Scorer[]): number =>
   scorers.reduce((sum, scorer) => sum + scorer.weight * within(scorer.score(view, ask)), 0);
 
+/** In the order of `weightedScore`, so that no rounding puts it below. */
+const mostScore = (view: NodeView, ask: Ask, scorers: readonly Scorer[]): number =>
+  scorers.reduce((sum, scorer) => sum + scorer.weight * within(scorer.most?.(view, ask) ?? scorer.score(view, ask)), 0);
+
 const islandScore = (island: Island, ask: Ask, scorers: readonly IslandScorer[]): number =>
   scorers.reduce((sum, scorer) => sum + scorer.weight * within(scorer.score(island, ask)), 0);
 
@@ -101,23 +134,35 @@ export interface PendingAsk {
   readonly ask: Ask;
 }
 
-/** One after another, each seeing what those before it were given. */
+/** One after another, each seeing what those before it were given. Replicas that ask for the same share one ask. */
 export function placeAll(
   pending: readonly PendingAsk[],
   views: readonly NodeView[],
   policy: PlacementPolicy,
 ): ReadonlyMap<ReplicaId, Decision> {
-  let left = views;
+  const left = views.toSorted(byNodeId);
+  const places = new Map(left.map((view, at) => [view.node.id, at]));
+  const judged = new Map<Ask, Verdicts>();
+  // No room for the one before, and nothing has come free since.
+  const refused = new Map<Ask, Decision>();
   const decisions = new Map<ReplicaId, Decision>();
   for (const { id, ask } of pending) {
-    const decision = place(ask, left, policy);
+    const verdicts = judged.get(ask) ?? new Map<NodeView, Verdict>();
+    judged.set(ask, verdicts);
+    const decision = refused.get(ask) ?? choose(ask, left, { policy, verdicts });
     decisions.set(id, decision);
-    if (decision.kind === "unplaceable") continue;
-    const taken = new Map(sharesOf(decision.placement).map((share) => [share.node, share]));
-    left = left.map((view) => {
-      const share = taken.get(view.node.id);
-      return share === undefined ? view : withBooking(view, { profile: ask.profile, share, fetch: fetchOf(ask) });
-    });
+    if (decision.kind === "unplaceable") {
+      refused.set(ask, decision);
+      continue;
+    }
+    for (const share of sharesOf(decision.placement)) {
+      const at = places.get(share.node);
+      const view = at === undefined ? undefined : left[at];
+      if (at === undefined || view === undefined) continue;
+      left[at] = withBooking(view, { profile: ask.profile, share, fetch: fetchOf(ask) });
+    }
+    // Their reasons may be others now.
+    refused.clear();
   }
   return decisions;
 }

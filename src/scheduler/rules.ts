@@ -18,6 +18,8 @@ export interface Scorer {
   readonly weight: number;
   /** 0 is worst and 1 is best; the caller clamps. */
   score(view: NodeView, ask: Ask): number;
+  /** What `score` is never above, found for less: only nodes that might be the best are looked at closely. Left out: `score` itself. */
+  most?(view: NodeView, ask: Ask): number;
 }
 
 /** Compares groups of nodes for a replica that spans several. */

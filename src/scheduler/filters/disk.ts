@@ -9,8 +9,9 @@ export const disk: Filter = {
   name: "disk",
   doc: "The weights are on the node, or there is room for them where it fetches weights to, beside those on their way already.",
   check(view, ask) {
+    if (lacking(view, ask) === 0) return undefined;
     const [target] = view.node.inventory.disks;
-    if (target === undefined || view.diskFree === undefined || lacking(view, ask) === 0) return undefined;
+    if (target === undefined || view.diskFree === undefined) return undefined;
     const coming = target.free - view.diskFree;
     const others = coming === 0 ? "" : `, of which ${formatBytes(coming)} are for weights on their way`;
     return (
@@ -25,7 +26,7 @@ export const disk: Filter = {
 };
 
 function lacking({ node, diskFree, bookings }: NodeView, { weights, source }: Ask): number {
-  const isComing = bookings.some(({ fetch }) => fetch?.source === source);
-  if (weights === undefined || diskFree === undefined || isComing || holds(node, source)) return 0;
-  return Math.max(0, weights - diskFree);
+  if (weights === undefined || diskFree === undefined || weights <= diskFree) return 0;
+  if (holds(node, source) || bookings.some(({ fetch }) => fetch?.source === source)) return 0;
+  return weights - diskFree;
 }

@@ -35,7 +35,7 @@ export const memory: Filter = {
 /** 0 when its GPUs are too few: that is another rule's no. */
 function needOf(view: NodeView, ask: Ask): number {
   // Which GPUs they are matters only where their memory is the host's.
-  if (!view.gpus.some(({ gpu }) => gpu.unified)) {
+  if (!view.hasUnified) {
     const split = splitOn(view, ask);
     return split === undefined ? 0 : hostOn(view, ask, split.count);
   }
