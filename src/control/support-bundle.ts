@@ -47,7 +47,7 @@ const PARTS: Readonly<Record<string, Part>> = {
     system: { platform: process.platform, arch: process.arch },
     agents: Object.fromEntries(loop.snapshot.nodes.map(({ id, inventory }) => [id, inventory.agentVersion])),
   }),
-  "configuration.yaml": ({ support }) => support?.configuration ?? "",
+  "configuration.yaml": ({ support }) => support?.configuration() ?? "",
   "metrics.txt": async ({ support }) => (await support?.metrics()) ?? "",
   "status.json": (plane) => tree(admin.GetStatusResponseSchema, getStatus(plane)),
   "nodes.json": (plane) => tree(admin.ListNodesResponseSchema, listNodes(plane, create(admin.ListNodesRequestSchema))),

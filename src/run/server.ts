@@ -11,6 +11,7 @@ import { type ControlPlane, startControlPlane } from "../control/control-plane.t
 import { controlMetrics } from "../control/metrics.ts";
 import { mintReplica } from "../control/mint.ts";
 import { policyOf } from "../control/policy.ts";
+import type { Support } from "../control/support.ts";
 import { LlmgwError, messageOf } from "../core/errors.ts";
 import { millis } from "../core/ids.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
@@ -94,11 +95,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     lookAtModel: model.look,
     usageRetain: config.usage.retain,
     ownFolder: dataDir,
-    support: { configuration: renderServerConfig(config), metrics, copyStore: () => copyOfStore(config, dataDir) },
+    support: supportOf(live, dataDir, metrics),
   });
   started.defer(() => plane.settled());
   started.defer(() => plane.loop.stop());
-  late.registry = controlMetrics(plane.loop);
+  late.registry = controlMetrics(plane.loop, plane.weights);
   const listening = await openPort(options, { plane, tls, metrics });
   started.defer(() => listening.close());
   const routes = createRouterTransport((router) => {
@@ -120,6 +121,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     take: taking(live, plane),
   };
 }
+
+/** With the configuration that is in force when somebody asks: a SIGHUP may have changed it. */
+const supportOf = (live: { config: ServerConfig }, dataDir: string, metrics: Support["metrics"]): Support => ({
+  configuration: () => renderServerConfig(live.config),
+  metrics,
+  copyStore: () => copyOfStore(live.config, dataDir),
+});
 
 const taking =
   (live: { config: ServerConfig }, { loop }: ControlPlane) =>

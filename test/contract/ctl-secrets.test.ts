@@ -145,6 +145,7 @@ describe("a support bundle", () => {
         "replicas.json",
         "rollouts/smol.json",
         "status.json",
+        "upstreams.json",
         "versions.json",
         "weights.json",
       ].toSorted(),

@@ -52,6 +52,11 @@ test("SIGHUP takes engines live: nodes are told without a restart; what needs on
   const grant = { case: "join", value: { node: "", uses: 1 } } as const;
   const made = await createClient(AdminService, transport).createToken({ ttlSeconds: 60, grant }, { headers });
   expect(made.serverUrl).toBe("http://elsewhere:1");
+  const bundle: Record<string, string> = {};
+  for await (const { name, content } of createClient(AdminService, transport).debug({}, { headers })) {
+    bundle[name] = Buffer.from(content).toString();
+  }
+  expect(bundle["configuration.yaml"]).toContain("public_url: http://elsewhere:1");
 });
 
 /** The serial number of the certificate that is shown at the port. */
