@@ -21,6 +21,10 @@ export function llmgw(args: readonly string[], env: Readonly<Record<string, stri
   return run([LAUNCHER, ...args], env);
 }
 
+/** The same, started by another program, such as one that enters a namespace and becomes it. */
+export const llmgwBy = (starter: readonly [string, ...string[]], args: readonly string[]): Running =>
+  run([...starter, LAUNCHER, ...args]);
+
 function run(argv: readonly [string, ...string[]], env: Readonly<Record<string, string>> = {}): Running {
   const [program, ...args] = argv;
   const child = spawn(program, args, {
