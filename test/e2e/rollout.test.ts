@@ -3,13 +3,13 @@ import { Cluster } from "./cluster.ts";
 import { finished } from "./process.ts";
 import { until } from "./wait.ts";
 
-const STREAMS = 8;
-const TOKENS = 200;
+const STREAMS = 32;
+const TOKENS = 100;
 const PROFILE = {
   name: "tiny",
   model: { source: "tiny:" },
   context: 8192,
-  args: ["-np", "4", "-t", "1"],
+  args: ["-np", "32", "-t", "1"],
   replicas: 2,
   rollout: { drain: "60s" },
 };
