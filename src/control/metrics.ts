@@ -4,6 +4,7 @@ import { gpusInUse } from "../core/replica-state.ts";
 import { nodeViews } from "../scheduler/node-view.ts";
 import type { ControlLoop } from "./loop.ts";
 import { ROLLOUT_OUTCOMES } from "./rollout-count.ts";
+import type { WeightsDesk } from "./weights-desk.ts";
 
 interface MetricSpec {
   readonly name: string;
@@ -39,12 +40,18 @@ export const METRICS = {
     labels: ["outcome"],
     help: "Rollouts that ended since the control plane started, the first of a profile too: ready, replaced by another before it was, or failed.",
   },
+  weights: {
+    name: "llmgw_weights_bytes_total",
+    type: "counter",
+    labels: ["source"],
+    help: "Bytes of weights that nodes fetched since the control plane started, from the models' sources (origin) and from each other (peer).",
+  },
 } as const satisfies Record<string, MetricSpec>;
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** Where the numbers are read, each time anew. */
-type Source = Pick<ControlLoop, "snapshot" | "rollouts">;
+type Source = Pick<ControlLoop, "snapshot" | "rollouts"> & { readonly weights: WeightsDesk["bytes"] };
 
 const SAMPLES: Readonly<Record<keyof typeof METRICS, (source: Source) => readonly Sample[]>> = {
   nodes: ({ snapshot: { nodes } }) => {
@@ -75,16 +82,24 @@ const SAMPLES: Readonly<Record<keyof typeof METRICS, (source: Source) => readonl
       [{ kind: "used" }, sum(({ gpu }) => gpu.memoryTotal - gpu.memoryFree)],
     ];
   },
+  weights: ({ weights }) => [
+    [{ source: "origin" }, weights.origin],
+    [{ source: "peer" }, weights.peer],
+  ],
   rollouts: ({ rollouts }) => ROLLOUT_OUTCOMES.map((outcome) => [{ outcome }, rollouts[outcome]]),
 };
 
 /** The page of the control plane's own numbers, as they are when it is asked for. */
-export function controlMetrics(source: Source): Registry {
+export function controlMetrics(
+  loop: Pick<ControlLoop, "snapshot" | "rollouts">,
+  weights: Pick<WeightsDesk, "bytes">,
+): Registry {
   const registry = new Registry();
+  const now = (): Source => ({ snapshot: loop.snapshot, rollouts: loop.rollouts, weights: weights.bytes });
   for (const key of Object.keys(METRICS) as (keyof typeof METRICS)[]) {
     const { name, help, labels, type } = METRICS[key];
     const about = { name, help, labelNames: [...labels], registers: [registry] };
-    const samples = (): readonly Sample[] => SAMPLES[key](source);
+    const samples = (): readonly Sample[] => SAMPLES[key](now());
     if (type === "counter") addCounter(about, samples);
     else addGauge(about, samples);
   }

@@ -122,14 +122,17 @@ export class Cluster {
   }
 
   /** One more node on this machine, with a data folder and ports of its own. */
-  async addNode(id: string, enginePorts: string): Promise<void> {
-    await this.#writeAgentConfig(`${id}.yaml`, [`node_id: ${id}`, `engine_ports: "${enginePorts}"`, 'peer_listen: ""']);
-    this.#others.push(llmgw(["agent", "-c", join(this.dir, `${id}.yaml`), "--data-dir", join(this.dir, id)]));
+  async addNode(id: string, enginePorts: string, peerListen = ""): Promise<Running> {
+    const lines = [`node_id: ${id}`, `engine_ports: "${enginePorts}"`, `peer_listen: "${peerListen}"`];
+    await this.#writeAgentConfig(`${id}.yaml`, lines);
+    const agent = llmgw(["agent", "-c", join(this.dir, `${id}.yaml`), "--data-dir", join(this.dir, id)]);
+    this.#others.push(agent);
     const joined = async (): Promise<boolean> => {
       const { nodes = [] } = await this.admin<{ nodes?: readonly { readonly id: string }[] }>("ListNodes");
       return nodes.some((node) => node.id === id);
     };
     await until(`${id} to join`, joined, this.#seen());
+    return agent;
   }
 
   get adminUrl(): string {
