@@ -157,6 +157,21 @@ describe("what is no HTTP", () => {
       400,
       null,
     ],
+    ["a line end that is half of one", "GET /v1/models HTTP/1.1\r\nHost: x\nX: y\r\n\r\n", 400, null],
+    ["a space before a colon", "GET /v1/models HTTP/1.1\r\nHost: x\r\nX : y\r\n\r\n", 400, null],
+    ["a folded line", "GET /v1/models HTTP/1.1\r\nHost: x\r\nX: y\r\n z\r\n\r\n", 400, null],
+    ["a NUL in a header", "GET /v1/models HTTP/1.1\r\nHost: x\r\nX: y\0\r\n\r\n", 400, null],
+    ["a method that is none", "G3T /v1/models HTTP/1.1\r\nHost: x\r\n\r\n", 400, null],
+    ["a version to come", "GET /v1/models HTTP/4.2\r\nHost: x\r\n\r\n", 400, null],
+    ["a length that is no number", "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", 400, null],
+    ["chunks of another coding", "POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: x\r\n\r\n", 400, null],
+    ["a handshake of TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, null],
+    [
+      "a flood of headers",
+      `GET /v1/models HTTP/1.1\r\nHost: x\r\n${"A:b\r\n".repeat(20_000)}\r\n`,
+      431,
+      "headers_too_large",
+    ],
     [
       "headers of 70 KiB",
       `GET /v1/models HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(70 * 1024)}\r\n\r\n`,
@@ -171,7 +186,28 @@ describe("what is no HTTP", () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${String(status)} `));
     const { error } = JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4)) as ErrorBody;
     expect(error).toMatchObject({ type: "invalid_request_error", code });
+    expect(answer).not.toMatch(/ek-secret|127\.0\.0\.1|node:/);
     expect(upstream.requests).toHaveLength(0);
+    expect(harness.logs.filter((line) => line["code"] === status)).toHaveLength(1);
+  });
+
+  test("a path that is longer than all headers may be is 431", async () => {
+    await start();
+    const client = await RawClient.connect(harness.url);
+    client.send(`GET /${"a".repeat(70 * 1024)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect(await client.waitForClose()).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  test("of 1,900 headers none is lost, 4,000 are 431", async () => {
+    const upstream = await start();
+    const fields = (count: number): string => Array.from({ length: count }, (_, n) => `X${String(n)}: y\r\n`).join("");
+    const client = await RawClient.connect(harness.url);
+    client.send(post('{"model":"m"}', fields(1_900)));
+    await client.waitFor('{"ok":true}');
+    expect(upstream.requests[0]?.head).toContain("X1899: y");
+    client.send(post('{"model":"m"}', fields(4_000)));
+    await client.waitFor("HTTP/1.1 431");
+    await client.waitForClose();
   });
 
   test("headers of 60 KiB are taken", async () => {

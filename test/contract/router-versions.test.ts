@@ -77,27 +77,6 @@ describe.each(VERSIONS)("over %s", (version) => {
     expect(engine.requests).toHaveLength(0);
   });
 
-  test.each([
-    { name: "no JSON", ask: { body: "{" }, status: 400, code: null },
-    { name: "no model", ask: { body: "{}" }, status: 400, code: null },
-    { name: "an unknown model", ask: { body: '{"model":"none"}' }, status: 404, code: "model_not_found" },
-    { name: "an unknown path", ask: { path: "/v1/none", body: "{}" }, status: 404, code: "unknown_url" },
-    { name: "another method", ask: { method: "DELETE" }, status: 405, code: "method_not_allowed" },
-    {
-      name: "another type",
-      ask: { body: "{}", headers: { "content-type": "application/xml" } },
-      status: 415,
-      code: "unsupported_content_type",
-    },
-  ])("$name is $status, with one line in the log and nothing forwarded", async ({ ask, status, code }) => {
-    const engine = await answering();
-    const call = await client.ask({ ...ask, headers: { "x-request-id": "mine", ...ask.headers } }).ended();
-    expect([call.status, call.json, call.end]).toMatchObject([status, { error: { code } }, "whole"]);
-    await harness.logged({ request_id: "mine" });
-    expect(harness.logs.filter((line) => line["request_id"] === "mine")).toHaveLength(1);
-    expect(engine.requests).toHaveLength(0);
-  });
-
   test("Anthropic's clients are refused in their shape", async () => {
     await answering();
     const call = await client.ask({ path: "/v1/messages", body: '{"model":"none"}' }).ended();

@@ -11,6 +11,8 @@ export interface Http2Head {
 
 /** What may stand in the first line of a request to an engine. */
 const SANE_TARGET = /^[!-~\u0080-\u00ff]+$/;
+/** Of one request, so that a head of nothing but names is not a way to make work. */
+export const MOST_HEADERS = 2_000;
 /** A header's colon, space and line end, so that one limit means the same in both versions. */
 const BYTES_BETWEEN = 4;
 
@@ -40,7 +42,7 @@ function withoutPseudo(raw: readonly string[]): string[] {
 /** Why a request is refused by its head alone; undefined: it is not. */
 export function headRefusal({ headers, raw }: Http2Head, limit: number): Refusal | undefined {
   const bytes = raw.reduce((sum, text) => sum + text.length, (raw.length / 2) * BYTES_BETWEEN);
-  if (bytes > limit)
+  if (bytes > limit || raw.length / 2 > MOST_HEADERS)
     return { code: "HEADERS_TOO_LARGE", message: "The request's headers are over this router's limit." };
   if (SANE_TARGET.test(headers[":path"] ?? "/")) return undefined;
   return { code: "BAD_REQUEST", message: "The request's path holds a space or a control character." };

@@ -10,7 +10,7 @@ import type { Millis } from "../../core/ids.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { RouterLimits } from "../limits.ts";
 import type { Timed } from "../sweep.ts";
-import type { Http2Head } from "./http2-request.ts";
+import { type Http2Head, MOST_HEADERS } from "./http2-request.ts";
 
 /** Requests that one connection may have in flight: more than any client has, and a bound to what it can hold. */
 const MOST_STREAMS = 1_000;
@@ -19,7 +19,6 @@ const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = 1024 * 1024;
 /** Heads are read to this multiple of the limit, so that what is over it can be told so; beyond it the stream is reset. */
 const HEAD_SLACK = 4;
-const MOST_HEADERS = 2_000;
 /** Of what waits to be sent on one connection, in MB. */
 const SESSION_MEMORY = 64;
 
@@ -56,7 +55,7 @@ export class Http2Sessions implements Timed {
         maxHeaderListSize: of.limits.headerBytes * HEAD_SLACK,
         enablePush: false,
       },
-      maxHeaderListPairs: MOST_HEADERS,
+      maxHeaderListPairs: MOST_HEADERS * HEAD_SLACK,
       maxSessionMemory: SESSION_MEMORY,
       // An engine that names something twice is no reason to give its client nothing.
       strictSingleValueFields: false,

@@ -10,7 +10,7 @@ import type { Sweep } from "../sweep.ts";
 import { PROTOCOLS, ProtocolSplit } from "./by-protocol.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 import { Http1Answer } from "./http1-answer.ts";
-import { exchangeOfStream, headRefusal } from "./http2-request.ts";
+import { exchangeOfStream, headRefusal, MOST_HEADERS } from "./http2-request.ts";
 import { Http2Sessions } from "./http2-sessions.ts";
 import { malformedAnswer } from "./malformed.ts";
 
@@ -78,6 +78,7 @@ export class ClientPort {
       tls === undefined
         ? createServer(options)
         : createTlsServer({ ...options, ...tls, ALPNProtocols: [...PROTOCOLS] });
+    server.maxHeadersCount = MOST_HEADERS;
     server.on("request", (req, res) => {
       onRequest({ req, body: req, res: new Http1Answer(res), socket: req.socket, waitsForContinue: false });
     });
