@@ -3,7 +3,7 @@ import { type Millis, millis } from "../core/ids.ts";
 import type { UsageRecord } from "../core/usage.ts";
 import { admit, type Admission } from "../routing/admission.ts";
 import { decideRetry, FAILURES, type RetryDecision } from "../routing/retry.ts";
-import { answeringModel } from "./answering-model.ts";
+import { Answering, type Turn } from "./answering.ts";
 import { type Ending, newTrace, type Trace } from "./account.ts";
 import { Attempt, type AttemptOwner, type Sending as ToReplica } from "./attempt.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
@@ -16,12 +16,11 @@ import { HeldStream } from "./held-stream.ts";
 import { enter } from "./keys/enter.ts";
 import { noteFailure, noteProgress, noteRelay, noteTry, noteWait } from "./note.ts";
 import type { OpenBody } from "./open-body.ts";
-import { PromptNames } from "./prompt-keys.ts";
-import { type Question, questionOf } from "./question.ts";
+import type { Question } from "./question.ts";
 import { queueIsFull, waitedInVain } from "./queue-refusals.ts";
-import { allAside, engineFailed, type Later, noModel, notReady, unknownModel } from "./refusals.ts";
+import { allAside, atOnce, engineFailed, type Later, noModel, notReady, unknownModel } from "./refusals.ts";
 import type { Relay } from "./relay.ts";
-import { drainUpload, refusalReply, sendReply } from "./reply.ts";
+import { drainUpload, sendRefusal } from "./reply.ts";
 import { KeptAnswer } from "./rescue/kept-answer.ts";
 import { mayBeKept } from "./rescue/may-be-kept.ts";
 import { type HalfWay, notGoneOn, successorOf } from "./rescue/successor.ts";
@@ -43,9 +42,12 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   /** Kept until an answer begins: so long the request can be sent again. */
   #question: Question | undefined;
   #model: Model | undefined;
+  /** As long as the question: who else could be asked. */
+  #answering: Answering | undefined;
   /** Of a stream that waits, or has waited, for the first replica to start. */
   #held: HeldStream | undefined;
-  readonly #tried: Replica[] = [];
+  /** Of the model's. */
+  #tried: Replica[] = [];
   /** What the client has of a stream that another replica could go on with. */
   #kept: KeptAnswer | undefined;
   /** At the replica that has it now: that another's connection was stale says nothing of this one's. */
@@ -67,10 +69,9 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   start(): void {
     this.#context.sweep.add(this);
-    const circle = circleRefusal(this.#request.req.headers, this.#context.fleet.cluster);
-    const over = this.#request.visit.peek();
-    if (circle !== undefined) this.#refuse(circle, ["x-should-retry", "false"]);
-    else if (over !== undefined) this.#refuseUntil(over);
+    const { req, visit } = this.#request;
+    const refused = circleRefusal(req.headers, this.#context.fleet.cluster) ?? visit.peek();
+    if (refused !== undefined) this.#refuse(refused);
     else receive(this.#request, this.#context.limits, this);
   }
 
@@ -89,7 +90,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   onRefused(refusal: Refusal): void {
     if (this.#state.kind === "over") return;
     if (this.#state.kind === "asking") this.#state.attempt.drop();
-    if (this.isOpen) this.#refuse(refusal, []);
+    if (this.isOpen) this.#refuse(atOnce(refusal));
     else this.abort();
   }
 
@@ -99,38 +100,41 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     this.#trace.uploadedAt = this.#now();
     const { model: field } = upload.fields;
     if (field.kind !== "name") {
-      this.#refuse(noModel(field), []);
+      this.#refuse(atOnce(noModel(field)));
       return;
     }
     const { name } = field;
     const forbidden = this.#request.visit.forbids(name);
     const model = forbidden === undefined ? this.#context.fleet.model(name) : undefined;
-    if (model === undefined) this.#refuse(forbidden?.refusal ?? unknownModel(name), []);
+    if (model === undefined) this.#refuse(atOnce(forbidden?.refusal ?? unknownModel(name)));
     else this.#enter(model, upload);
   }
 
   #enter(model: Model, upload: Upload): void {
     const cancel = enter(this.#request.visit, {
       entered: this.#begin.bind(this, model, upload),
-      refused: this.#refuseUntil.bind(this),
+      refused: this.#refuse.bind(this),
     });
     if (cancel !== undefined) this.#state = { kind: "sharing", cancel };
   }
 
   #begin(asked: Model, upload: Upload): void {
     this.#trace.model = asked.name;
-    const names = new PromptNames(this.#request.req, upload);
-    const model = answeringModel(this.#context, asked, names);
-    if (model === undefined) {
-      this.#refuse(unknownModel(asked.name), []);
-      return;
-    }
+    this.#answering = new Answering(this.#context, this.#request, { asked, upload });
+    const turn = this.#answering.first();
+    if (turn === undefined) this.#refuse(atOnce(unknownModel(asked.name)));
+    else this.#take(turn);
+  }
+
+  /** From now on it is the model's to answer. */
+  #take({ model, question }: Turn): void {
+    if (this.#model !== undefined) this.#model.inFlight -= 1;
     this.#model = model;
+    this.#tried = [];
     this.#trace.profile = model.route.profile;
     model.inFlight += 1;
-    const name = model.route.engineModel ?? model.name;
-    this.#question = questionOf(this.#context, this.#request, { upload, names, model: model.name, name });
-    this.#dispatch(model, this.#question);
+    this.#question = question;
+    this.#dispatch(model, question);
   }
 
   /** Sends to the replica that is to have it; a failed attempt comes here again, and one that has waited for its turn. */
@@ -140,17 +144,24 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
       if (this.#lastFailure !== undefined) this.#context.metrics.retried(this.#lastFailure.kind);
       const ask = question.asks.to(admission.to.route, admission.to.lacks);
       if (!ask.ok) {
-        this.#refuse(ask.error, []);
+        this.#refuse(atOnce(ask.error));
         return;
       }
       this.#try(model, admission.to, { question, ask: ask.value });
     } else if (admission.kind === "full" || (admission.kind === "none" && model.route.holds === true)) {
       this.#wait(model, question);
     } else if (this.#lastFailure !== undefined) {
-      this.#failed(this.#lastFailure);
+      this.#elsewhere(model, this.#lastFailure);
     } else {
-      this.#refuseUntil(admission.kind === "aside" ? allAside(model.route, admission.wait) : notReady(model.route));
+      this.#refuse(admission.kind === "aside" ? allAside(model.route, admission.wait) : notReady(model.route));
     }
+  }
+
+  /** None of the model's replicas is left that could be asked. */
+  #elsewhere(model: Model, failure: EngineFailure): void {
+    const turn = this.#answering?.instead(model);
+    if (turn === undefined) this.#failed(failure);
+    else this.#take(turn);
   }
 
   #admit({ replicas }: Model, { needsSlot, pick }: Question, tried: readonly Replica[]): Admission<Replica> {
@@ -162,7 +173,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const { route, room } = model;
     const isCold = route.replicas.length === 0;
     if (!room.enter(this, this.#request.visit.key ?? "")) {
-      this.#refuseUntil(queueIsFull(route, room.expectedWait()));
+      this.#refuse(queueIsFull(route, room.expectedWait()));
       return;
     }
     model.queued += 1;
@@ -186,7 +197,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     if (this.#state.kind !== "queued") return;
     const { since, model } = this.#state;
     const { route, room } = model;
-    this.#refuseUntil(waitedInVain(route, millis(this.#now() - since), room.expectedWait()));
+    this.#refuse(waitedInVain(route, millis(this.#now() - since), room.expectedWait()));
   }
 
   /** Sends to a replica that has not had it yet. */
@@ -207,7 +218,8 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   isAnotherFree(replica: Replica): boolean {
     if (this.#model === undefined || this.#question === undefined) return false;
-    return this.#admit(this.#model, this.#question, [...this.#tried, replica]).kind === "send";
+    const isFree = this.#admit(this.#model, this.#question, [...this.#tried, replica]).kind === "send";
+    return isFree || this.#answering?.hasOther(this.#model) === true;
   }
 
   ownHeaders(): readonly string[] {
@@ -218,7 +230,9 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   onBegun(): void {
     // There is no sending again now, and a prompt can be large.
-    if (this.#kept === undefined) this.#question = undefined;
+    if (this.#kept !== undefined) return;
+    this.#question = undefined;
+    this.#answering = undefined;
   }
 
   keeps({ replica, ask }: ToReplica): KeptAnswer | undefined {
@@ -301,7 +315,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   }
 
   #failed(failure: EngineFailure): void {
-    this.#refuse(engineFailed(this.#trace.replica ?? "", failure, FAILURES[failure.kind].code), []);
+    this.#refuse(atOnce(engineFailed(this.#trace.replica ?? "", failure, FAILURES[failure.kind].code)));
   }
 
   /** The client has a part of the answer and will get no more of it. */
@@ -338,19 +352,10 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     if (late !== undefined) this.onRefused(late);
   }
 
-  #refuseUntil({ refusal, headers }: Later): void {
-    this.#refuse(refusal, headers);
-  }
-
-  #refuse(refusal: Refusal, headers: readonly string[]): void {
-    const { shape, requestId, res } = this.#request;
-    const reply = refusalReply(shape, refusal, requestId);
-    if (this.#held !== undefined && res.headersSent) this.#held.fail(refusal);
-    else {
-      const all = [...reply.headers, ...headers, ...this.ownHeaders()];
-      sendReply(this.#context.clock, this.#request, { ...reply, headers: all });
-    }
-    this.#settle({ code: reply.status, outcome: "refused", detail: refusal.message });
+  #refuse({ refusal, headers }: Later): void {
+    if (this.#held !== undefined && this.#request.res.headersSent) this.#held.fail(refusal);
+    else sendRefusal(this.#context.clock, this.#request, { refusal, headers: [...headers, ...this.ownHeaders()] });
+    this.#settle({ code: ERRORS[refusal.code].http, outcome: "refused", detail: refusal.message });
   }
 
   #settle(ending: Ending): void {

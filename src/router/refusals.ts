@@ -40,6 +40,9 @@ export interface Later {
   readonly headers: readonly string[];
 }
 
+/** Of which coming again is no matter. */
+export const atOnce = (refusal: Refusal): Later => ({ refusal, headers: [] });
+
 /** `waited`: how long the request was held. */
 export function notReady({ name, waitingFor, waitSeconds }: ModelRoute, waited?: Millis): Later {
   const held = waited === undefined ? "" : ` The request has waited for ${formatDuration(waited)}.`;

@@ -70,3 +70,18 @@ export function refusalReply(shape: ErrorShape, refusal: Refusal, requestId: str
     headers: ["x-request-id", requestId],
   };
 }
+
+interface Refused extends HttpExchange {
+  readonly shape: ErrorShape;
+  readonly requestId: string;
+}
+
+/** Sends a refusal, with more headers than it has itself. */
+export function sendRefusal(
+  clock: Clock,
+  refused: Refused,
+  { refusal, headers }: { readonly refusal: Refusal; readonly headers: readonly string[] },
+): void {
+  const reply = refusalReply(refused.shape, refusal, refused.requestId);
+  sendReply(clock, refused, { ...reply, headers: [...reply.headers, ...headers] });
+}

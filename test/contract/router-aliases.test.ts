@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { json, RawUpstream } from "../fakes/raw-upstream.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
 
@@ -84,4 +84,51 @@ test("who cannot answer leaves it to the others, then to the fallbacks in their 
   expect(await refused.text()).toContain("big");
   const { data } = (await (await fetch(`${harness.url}/v1/models`)).json()) as { data: { id: string }[] };
   expect(data.map(({ id }) => id)).toEqual(["big", "chat", "last", "nowhere", "spare"]);
+});
+
+describe("a target that fails a request before the client has anything of it", () => {
+  const status = (line: string): string => `HTTP/1.1 ${line}\r\nContent-Length: 2\r\n\r\n{}`;
+  const targets = [{ model: "big", weight: 1 }];
+
+  test.each([
+    ["that breaks off", "", 200, 2],
+    ["that is too busy", status("503 Service Unavailable"), 200, 2],
+    ["that answers with garbage", "SSH-2.0\r\n", 200, 2],
+    ["but not that does not like the request", status("400 Bad Request"), 400, 1],
+  ])("leaves it to the next: one %s", async (_, bytes, want, attempts) => {
+    harness = await RouterHarness.start();
+    const big = await harness.upstream(async (connection) => {
+      await connection.request();
+      connection.end(bytes);
+    });
+    const spare = await answering();
+    harness.aliases = { chat: { targets, fallback: ["big", "spare"] } };
+    await harness.serve({ big: [big], spare: [spare] });
+    const answer = await harness.post({ model: "chat", messages: [] });
+    expect([answer.status, answer.headers.get("x-llmgw-attempts")]).toEqual([want, String(attempts)]);
+    await answer.text();
+    await harness.idle();
+    expect(spare.requests.map(({ body }) => JSON.parse(String(body)) as unknown)).toEqual(
+      want === 200 ? [{ model: "spare", messages: [] }] : [],
+    );
+    expect(await harness.metric('llmgw_router_requests_total{model="chat",code="200"}')).toBe(want === 200 ? 1 : 0);
+  });
+
+  test("and when nobody is left it is told what went wrong last", async () => {
+    harness = await RouterHarness.start();
+    const [big, spare] = [await answering(), await answering()];
+    await Promise.all([big.stop(), spare.stop()]);
+    harness.aliases = { chat: { targets, fallback: ["spare", "gone"] } };
+    await harness.serve({ big: [big], spare: [spare] });
+    const answer = await harness.post({ model: "chat", messages: [] });
+    expect([answer.status, await answer.text()]).toEqual([502, expect.stringContaining("spare-0: ECONNREFUSED")]);
+  });
+
+  test("a target that says that it is too busy says so to the client when there is no other", async () => {
+    harness = await RouterHarness.start();
+    const big = harness.adopt(await RawUpstream.answering(status("429 Too Many Requests")));
+    harness.aliases = { chat: { targets, fallback: ["gone"] } };
+    await harness.serve({ big: [big] });
+    expect((await harness.post({ model: "chat", messages: [] })).status).toBe(429);
+  });
 });

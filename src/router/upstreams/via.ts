@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Refusal } from "../error-body.ts";
+import type { Later } from "../refusals.ts";
 
 /** Which clusters' routers a request has passed on its way here, in the order of passing. */
 const VIA = "x-llmgw-via";
@@ -26,12 +26,13 @@ export function viaLine(headers: IncomingHttpHeaders, cluster: string): string {
 }
 
 /** Why a request that has come back is not sent on its way again; undefined: it has not. */
-export function circleRefusal(headers: IncomingHttpHeaders, cluster: string): Refusal | undefined {
+export function circleRefusal(headers: IncomingHttpHeaders, cluster: string): Later | undefined {
   const names = passed(headers);
   const isBack = cluster !== "" && names.includes(cluster);
   if (!isBack && names.length < MOST_HOPS) return undefined;
   const what = isBack
     ? "This request has been here before: an upstream of this cluster leads back to its own router"
     : `This request has passed ${String(names.length)} routers`;
-  return { code: "LOOP_DETECTED", message: `${what}. Whoever applied the upstream has to point its url elsewhere.` };
+  const message = `${what}. Whoever applied the upstream has to point its url elsewhere.`;
+  return { refusal: { code: "LOOP_DETECTED", message }, headers: ["x-should-retry", "false"] };
 }
