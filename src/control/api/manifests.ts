@@ -4,18 +4,28 @@ import { renderProblems } from "../../config/problem.ts";
 import { unsupported } from "../../config/unsupported.ts";
 import type { NamedObjects } from "../named-objects.ts";
 
-/** What manifests hold, each kind in their order. Throws with every reason when any of them is wrong. */
-export function objectsOf(files: readonly { readonly manifest: string; readonly fileName: string }[]): NamedObjects {
+interface Read extends NamedObjects {
+  /** Why some of them cannot be, whatever there is beside them; to be told with what else is wrong. */
+  readonly refusals: readonly string[];
+}
+
+/** What manifests hold, each kind in their order. Throws with every reason when any of them cannot be read. */
+export function objectsOf(files: readonly { readonly manifest: string; readonly fileName: string }[]): Read {
   const parsed = parseManifests(
     files.map(({ manifest, fileName }) => ({ text: manifest, fileName: fileName === "" ? "manifest" : fileName })),
   );
   if (!parsed.ok) throw new ConnectError(renderProblems(parsed.error), Code.InvalidArgument);
   const objects = parsed.value;
-  const refusals = objects.flatMap(unsupported);
-  if (refusals.length > 0) throw new ConnectError(refusals.join("\n"), Code.InvalidArgument);
   return {
+    refusals: objects.flatMap(unsupported),
     profiles: objects.flatMap((object) => (object.kind === "Profile" ? [object.profile] : [])),
     aliases: objects.flatMap((object) => (object.kind === "Alias" ? [object.alias] : [])),
     upstreams: objects.flatMap((object) => (object.kind === "Upstream" ? [object.upstream] : [])),
   };
+}
+
+/** Throws with every reason, unless there is none. */
+export function refuseFor(...reasons: readonly (readonly string[])[]): void {
+  const all = reasons.flat();
+  if (all.length > 0) throw new ConnectError(all.join("\n"), Code.InvalidArgument);
 }

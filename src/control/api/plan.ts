@@ -1,22 +1,20 @@
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
 import { type PlanRequest, type PlanResponse, PlanResponseSchema } from "../../wire/gen/llmgw/v1/changing_pb.js";
 import { toText } from "../../wire/scalar.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { hiddenValue } from "../hide-secrets.ts";
 import { lookAtUnknown } from "../informed-apply.ts";
 import { type PlannedObject, planObjects } from "../plan-change.ts";
-import { objectsOf } from "./manifests.ts";
+import { objectsOf, refuseFor } from "./manifests.ts";
 
 /** Nothing is committed. */
 export async function plan(plane: ControlPlane, { files }: PlanRequest): Promise<PlanResponse> {
-  const wanted = objectsOf(files);
+  const { refusals, ...wanted } = objectsOf(files);
   const looked = await lookAtUnknown(plane, wanted.profiles);
   const unreadable = await plane.upstreamSecrets.look(wanted.upstreams);
-  if (unreadable.length > 0) throw new ConnectError(unreadable.join("\n"), Code.InvalidArgument);
   const planned = planObjects(plane.loop.snapshot, { ...wanted, looked, gathered: plane.loop.gather() });
-  if (!planned.ok) throw new ConnectError(planned.error.join("\n"), Code.InvalidArgument);
-  return create(PlanResponseSchema, { changes: planned.value.map(toWire) });
+  refuseFor(refusals, unreadable, planned.ok ? [] : planned.error);
+  return create(PlanResponseSchema, { changes: planned.ok ? planned.value.map(toWire) : [] });
 }
 
 const toWire = ({ fields, places, sentences, ...rest }: PlannedObject) => ({
