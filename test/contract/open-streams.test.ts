@@ -101,6 +101,10 @@ test("a node that is deleted loses its certificates and its join tokens, and who
   await expect.poll(comesBack, PROMPTLY).toMatch(/was revoked/);
   const { tokens } = await on.admin.listTokens({ all: true });
   expect(tokens.map(({ state }) => state)).toEqual(["revoked"]);
+  const { events } = await on.admin.listEvents({ subject: "n1" });
+  expect(events.map(({ message }) => message)).toEqual(
+    expect.arrayContaining(["2 certificates of n1 revoked, as the admin token from 127.0.0.1 deleted it"]),
+  );
 });
 
 /** What is said at the deletion; a node that is still connected is asked again. */

@@ -78,7 +78,12 @@ export async function remove(
   const notes = [...(deleted.value ?? [])];
   if (kind.toLowerCase() === "node") {
     agents.forget(nodeId(name));
-    notes.push(...(await revokeCertificates(enrolment, nodeId(name))));
+    const words = await revokeCertificates(enrolment, nodeId(name));
+    if (words !== undefined) {
+      notes.push(words);
+      const about = { subjectKind: "node", subject: name, reason: "NodeDeleted" } as const;
+      loop.report({ level: "info", ...about, message: `${words}, as ${order.who} deleted it` });
+    }
   }
   return create(DeleteResponseSchema, { notes });
 }
@@ -86,16 +91,16 @@ export async function remove(
 type Deleting = Pick<ControlPlane, "loop" | "agents" | "clock" | "enrolment">;
 
 /** A machine that was taken away must not come back by what is on its disk. */
-async function revokeCertificates(enrolment: Enrolment | undefined, node: NodeId): Promise<readonly string[]> {
-  if (enrolment === undefined) return [];
+async function revokeCertificates(enrolment: Enrolment | undefined, node: NodeId): Promise<string | undefined> {
+  if (enrolment === undefined) return undefined;
   const byHand = `revoke them with \`llmgw ctl cert revoke ${node}\` where the authority is`;
   const obstacle = await enrolment.obstacle();
-  if (obstacle !== undefined) return [`certificates of ${node} stay in force: ${byHand}`];
+  if (obstacle !== undefined) return `certificates of ${node} stay in force: ${byHand}`;
   try {
     const count = await enrolment.revoke(node);
-    if (count === 0) return [`no certificate of ${node} in force was issued here`];
-    return [`${String(count)} ${count === 1 ? "certificate" : "certificates"} of ${node} revoked`];
+    if (count === 0) return `no certificate of ${node} in force was issued here`;
+    return `${String(count)} ${count === 1 ? "certificate" : "certificates"} of ${node} revoked`;
   } catch (error) {
-    return [`certificates of ${node} stay in force (${messageOf(error)}): ${byHand}`];
+    return `certificates of ${node} stay in force (${messageOf(error)}): ${byHand}`;
   }
 }
