@@ -17,6 +17,7 @@ const page = agentMetrics({
   losses: () => 4,
   supervisions: () => [ready(0), ready(2), newSupervision],
   gpuProblems: () => [undefined, "lost"],
+  weightsBytes: () => ({ origin: 7, peer: 21 }),
 });
 
 test("says how the node is", () => {
@@ -28,6 +29,7 @@ test("says how the node is", () => {
   expect(page).toContain("llmgw_agent_connected 1");
   expect(page).toContain("llmgw_agent_connections_lost_total 4");
   expect(page).toContain('llmgw_agent_gpus{state="sick"} 1');
+  expect(page).toContain('llmgw_agent_weights_bytes_total{source="peer"} 21');
 });
 
 test("every metric that is listed is there, and no other", () => {

@@ -35,6 +35,12 @@ export const METRICS = [
     labels: [],
     help: "Engine processes started after the first one, over the replicas that are on this node now.",
   },
+  {
+    name: "llmgw_agent_weights_bytes_total",
+    type: "counter",
+    labels: ["source"],
+    help: "Bytes of weights that came to this node since its agent started, from the models' sources (origin) and from other nodes (peer).",
+  },
   { name: "llmgw_agent_gpus", type: "gauge", labels: ["state"], help: "GPUs of this node, ready or sick." },
 ] as const;
 
@@ -59,6 +65,7 @@ export interface MetricSources {
   readonly losses: () => number;
   readonly supervisions: () => readonly Supervision[];
   readonly gpuProblems: () => readonly (string | undefined)[];
+  readonly weightsBytes: () => { readonly origin: number; readonly peer: number };
 }
 
 /** The page as it is now: nothing is counted twice, and an agent at rest does nothing for it. */
@@ -76,6 +83,9 @@ export function agentMetrics(sources: MetricSources): string {
     llmgw_agent_engine_restarts: [
       { value: supervisions.reduce((sum, { launches }) => sum + Math.max(0, launches - 1), 0) },
     ],
+    llmgw_agent_weights_bytes_total: Object.entries(sources.weightsBytes()).map(([source, value]) => ({
+      ...{ labels: { source }, value },
+    })),
     llmgw_agent_gpus: [
       { labels: { state: "ready" }, value: problems.length - sick },
       { labels: { state: "sick" }, value: sick },

@@ -36,6 +36,17 @@ interface Minted {
   readonly at: Millis;
 }
 
+/** A file on its way to a node. */
+export interface MovingFile {
+  readonly key: string;
+  /** 0: not known yet. */
+  readonly bytes: number;
+  readonly source: string;
+  readonly done: number;
+  /** "origin", or nodes; empty while it waits. */
+  readonly from: readonly string[];
+}
+
 /** Tells nodes which weights to fetch from whom, and gives each pair the permission for it. Nothing of it is stored. */
 export class WeightsDesk {
   readonly #options: DeskOptions;
@@ -54,6 +65,19 @@ export class WeightsDesk {
   /** Bytes of weights that came to all nodes since this control plane started. */
   get bytes(): { readonly origin: number; readonly peer: number } {
     return this.#bytes;
+  }
+
+  /** What is on its way to each node, as the nodes last said. */
+  transfers(): ReadonlyMap<NodeId, readonly MovingFile[]> {
+    return new Map(
+      this.#options.agents.gatherSharing().map(({ id, report }) => [
+        id,
+        report.transfers.map(({ file, source, done, doing, from }) => ({
+          ...{ key: file.key, bytes: file.bytes, source, done },
+          from: doing === "origin" ? ["origin"] : from,
+        })),
+      ]),
+    );
   }
 
   changed(): void {

@@ -281,7 +281,7 @@ interface NodeParts {
 /** An agent whose numbers cannot be read still does its work: that it cannot be asked is said, and no more. */
 export async function offerMetrics(
   { config, nodeId, logger }: AgentOptions,
-  link: ControlLink,
+  { link, peers }: { readonly link: ControlLink; readonly peers: Peers | undefined },
   { replicas, watch }: Pick<NodeParts, "replicas" | "watch">,
 ): Promise<() => Promise<void>> {
   const address = config.metrics_listen;
@@ -293,6 +293,7 @@ export async function offerMetrics(
       losses: () => link.losses,
       supervisions: () => replicas.supervisions,
       gpuProblems: () => watch.current().gpus.map(({ problem }) => problem),
+      weightsBytes: () => peers?.bytes ?? { origin: 0, peer: 0 },
     });
   try {
     const server = await serveMetrics(page, address);

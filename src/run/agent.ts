@@ -82,7 +82,7 @@ async function startUnlocked(
     await scrubbing;
   });
   const link = controlLink(options, wiring, { replicas, watch, weights: suppliers.weights, identity });
-  stack.defer(await offerMetrics(options, link, { replicas, watch }));
+  stack.defer(await offerMetrics(options, { link, peers: wiring.peers }, { replicas, watch }));
   stack.defer(() => {
     wiring.renewal?.close();
   });

@@ -2,6 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { millis, nodeId } from "../core/ids.ts";
 import type { SharedDoing, SharedFile, SharedTransfer, SharingPlan, SharingReport } from "../core/sharing.ts";
 import {
+  type FileTransfer,
+  FileTransferSchema,
   type SharedFile as WireFile,
   type SharedTransfer as WireTransfer,
   type SharingPlan as WirePlan,
@@ -65,6 +67,18 @@ function transferFromWire(message: WireTransfer): readonly SharedTransfer[] {
     },
   ];
 }
+
+interface Moving {
+  readonly key: string;
+  readonly source: string;
+  readonly done: number;
+  readonly bytes: number;
+  readonly from: readonly string[];
+}
+
+/** As the admin API shows it. */
+export const transferToWire = ({ key, source, done, bytes, from }: Moving): FileTransfer =>
+  create(FileTransferSchema, { key: toText(key), source: toText(source), done, bytes, from: [...from] });
 
 const doingOf = (word: string): SharedDoing => (word === "origin" || word === "peers" ? word : "waiting");
 

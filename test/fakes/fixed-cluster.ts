@@ -313,6 +313,7 @@ export const fixedCluster = {
       },
       {
         ...{ node: "gpu-b-01", source: "file:/srv/phi.gguf", state: "fetching", bytes: FETCHED, profiles: ["phi"] },
+        from: ["gpu-a-01"],
         progress: { what: "fetching phi.gguf", bytesDone: FETCHED, bytesTotal: 2 * GIB },
       },
     ],

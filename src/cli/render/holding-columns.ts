@@ -24,6 +24,7 @@ export const weightsColumns = ({ colours }: Looking): readonly Column<NodeWeight
     header: "PROGRESS",
     cell: ({ progress }) => (progress === undefined ? "" : progressText(progress, { bar: false })),
   },
+  { header: "FROM", cell: ({ from }) => from.join(",") },
   { header: "PATH", cell: ({ path }) => path, wide: true },
 ];
 

@@ -172,3 +172,18 @@ test("a board that shares its memory, a port without a state, and a name that wo
     "
   `);
 });
+
+test("files on their way are named with where they come from", () => {
+  const node = create(NodeSchema, {
+    id: "gpu-a-01",
+    state: "ready",
+    transfers: [
+      { key: "hf--acme--m--c0ffee/q/m-1.gguf", done: GIB, bytes: 4 * GIB, from: ["gpu-b-01", "gpu-c-01"] },
+      { key: "hf--acme--m--c0ffee/q/m-2.gguf", done: 0, bytes: 4 * GIB, from: [] },
+    ],
+  });
+  expect(nodePage(node, looking)).toContain(
+    "Fetching  q/m-1.gguf  1.0 GiB of 4.0 GiB  from gpu-b-01, gpu-c-01\n" +
+      "            q/m-2.gguf  0 B of 4.0 GiB  waits for a node that has it",
+  );
+});

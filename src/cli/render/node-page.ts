@@ -1,5 +1,6 @@
 import { formatBytes } from "../../core/format.ts";
 import type { Node } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import type { FileTransfer } from "../../wire/gen/llmgw/v1/sharing_pb.js";
 import { ageOf, type Looking, nodeWords, stateColour } from "./columns.ts";
 import { fabricLines, gpuLine } from "./hardware-lines.ts";
 import { linkMatrix } from "./link-matrix.ts";
@@ -45,8 +46,16 @@ export function nodePage(node: Node, looking: Looking): string {
       ...listed("Notes", inventory.notes, (note) => note),
     );
   }
+  if (node.transfers.length > 0) lines.push(...listed("Fetching", node.transfers, transferWords));
   lines.push(...listed("Replicas", node.replicas, (replica) => replica));
   return `${colours.bold(node.id)}\n${lines.map(([label, text]) => `  ${label.padEnd(10)}${text}`.trimEnd()).join("\n")}\n`;
+}
+
+function transferWords({ key, done, bytes, from }: FileTransfer): string {
+  const name = key.slice(key.indexOf("/") + 1);
+  const size = bytes === 0 ? formatBytes(done) : `${formatBytes(done)} of ${formatBytes(bytes)}`;
+  const way = from.length === 0 ? "waits for a node that has it" : `from ${from.join(", ")}`;
+  return `${name}  ${size}  ${way}`;
 }
 
 function driverLine(versions: readonly string[]): readonly Line[] {

@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Endpoint, Event, Inventory, KeyLimits, MemoryEstimate, Progress } from "./common_pb.js";
+import type { FileTransfer } from "./sharing_pb.js";
 import type { GangStatus } from "./gang_pb.js";
 import type { Measurement, NodeMemory } from "./memory_pb.js";
 import type { CordonRequestSchema, CordonResponseSchema, DrainRequestSchema, DrainResponseSchema, GetRolloutRequestSchema, GetRolloutResponseSchema, ManifestFile, PlanRequestSchema, PlanResponseSchema, RestartRequestSchema, RestartResponseSchema, ScaleRequestSchema, ScaleResponseSchema, UndoRolloutRequestSchema, UndoRolloutResponseSchema } from "./changing_pb.js";
@@ -165,6 +166,13 @@ export declare type Node = Message<"llmgw.v1.Node"> & {
    * @generated from field: google.protobuf.Timestamp drain_deadline = 10;
    */
   drainDeadline?: Timestamp | undefined;
+
+  /**
+   * Files of weights on their way to it.
+   *
+   * @generated from field: repeated llmgw.v1.FileTransfer transfers = 11;
+   */
+  transfers: FileTransfer[];
 };
 
 /**

@@ -141,6 +141,13 @@ export declare type NodeWeights = Message<"llmgw.v1.NodeWeights"> & {
    * @generated from field: llmgw.v1.Progress progress = 7;
    */
   progress?: Progress | undefined;
+
+  /**
+   * Of such a model: "origin" for its source, or the nodes that it comes from. Empty: it waits, or nobody said.
+   *
+   * @generated from field: repeated string from = 8;
+   */
+  from: string[];
 };
 
 /**

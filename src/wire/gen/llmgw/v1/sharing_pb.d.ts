@@ -67,6 +67,48 @@ export declare type SharingReport = Message<"llmgw.v1.SharingReport"> & {
 export declare const SharingReportSchema: GenMessage<SharingReport>;
 
 /**
+ * A file of weights on its way to a node, for operators.
+ *
+ * @generated from message llmgw.v1.FileTransfer
+ */
+export declare type FileTransfer = Message<"llmgw.v1.FileTransfer"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: string source = 2;
+   */
+  source: string;
+
+  /**
+   * @generated from field: double done = 3;
+   */
+  done: number;
+
+  /**
+   * 0: not known yet.
+   *
+   * @generated from field: double bytes = 4;
+   */
+  bytes: number;
+
+  /**
+   * "origin" for the model's source, or the nodes that it comes from. Empty: it waits.
+   *
+   * @generated from field: repeated string from = 5;
+   */
+  from: string[];
+};
+
+/**
+ * Describes the message llmgw.v1.FileTransfer.
+ * Use `create(FileTransferSchema)` to create a new message.
+ */
+export declare const FileTransferSchema: GenMessage<FileTransfer>;
+
+/**
  * A node that gave wrong bytes of a file.
  *
  * @generated from message llmgw.v1.WrongBytes

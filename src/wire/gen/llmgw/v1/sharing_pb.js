@@ -8,7 +8,7 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file llmgw/v1/sharing.proto.
  */
 export const file_llmgw_v1_sharing = /*@__PURE__*/
-  fileDesc("ChZsbG1ndy92MS9zaGFyaW5nLnByb3RvEghsbG1ndy52MSLKAQoNU2hhcmluZ1JlcG9ydBIMCgRwb3J0GAEgASgNEgsKA3RscxgCIAEoCBIiCgRoZWxkGAMgAygLMhQubGxtZ3cudjEuU2hhcmVkRmlsZRIrCgl0cmFuc2ZlcnMYBCADKAsyGC5sbG1ndy52MS5TaGFyZWRUcmFuc2ZlchIUCgxvcmlnaW5fYnl0ZXMYBSABKAESEgoKcGVlcl9ieXRlcxgGIAEoARIjCgVmaW5kcxgHIAMoCzIULmxsbWd3LnYxLldyb25nQnl0ZXMiJwoKV3JvbmdCeXRlcxIMCgRub2RlGAEgASgJEgsKA2tleRgCIAEoCSI4CgpTaGFyZWRGaWxlEgsKA2tleRgBIAEoCRINCgVieXRlcxgCIAEoARIOCgZzaGEyNTYYAyABKAkiogEKDlNoYXJlZFRyYW5zZmVyEiIKBGZpbGUYASABKAsyFC5sbG1ndy52MS5TaGFyZWRGaWxlEg4KBnNvdXJjZRgCIAEoCRINCgVkb2luZxgDIAEoCRIMCgRkb25lGAQgASgBEg0KBXJvdW5kGAUgASgNEg0KBXdyb25nGAYgAygJEgwKBGZyb20YByADKAkSEwoLdW5yZWFjaGFibGUYCCADKAkieQoLU2hhcmluZ1BsYW4SJgoGb3JkZXJzGAEgAygLMhYubGxtZ3cudjEuU2hhcmluZ09yZGVyEjAKC3Blcm1pc3Npb25zGAIgAygLMhsubGxtZ3cudjEuU2hhcmluZ1Blcm1pc3Npb24SEAoIc3VzcGVjdHMYAyADKAkibQoMU2hhcmluZ09yZGVyEgsKA2tleRgBIAEoCRIRCgl0b19vcmlnaW4YAiABKAgSEwoLbGVhZGVyX2RvbmUYAyABKAESKAoHc291cmNlcxgEIAMoCzIXLmxsbWd3LnYxLlNoYXJpbmdTb3VyY2UiWgoNU2hhcmluZ1NvdXJjZRIMCgRub2RlGAEgASgJEgwKBGhvc3QYAiABKAkSDAoEcG9ydBgDIAEoDRILCgN0bHMYBCABKAgSEgoKcGVybWlzc2lvbhgFIAEoCSJUChFTaGFyaW5nUGVybWlzc2lvbhISCgpwZXJtaXNzaW9uGAEgASgJEgwKBG5vZGUYAiABKAkSCwoDa2V5GAMgASgJEhAKCHZhbGlkX21zGAQgASgNYgZwcm90bzM");
+  fileDesc("ChZsbG1ndy92MS9zaGFyaW5nLnByb3RvEghsbG1ndy52MSLKAQoNU2hhcmluZ1JlcG9ydBIMCgRwb3J0GAEgASgNEgsKA3RscxgCIAEoCBIiCgRoZWxkGAMgAygLMhQubGxtZ3cudjEuU2hhcmVkRmlsZRIrCgl0cmFuc2ZlcnMYBCADKAsyGC5sbG1ndy52MS5TaGFyZWRUcmFuc2ZlchIUCgxvcmlnaW5fYnl0ZXMYBSABKAESEgoKcGVlcl9ieXRlcxgGIAEoARIjCgVmaW5kcxgHIAMoCzIULmxsbWd3LnYxLldyb25nQnl0ZXMiVgoMRmlsZVRyYW5zZmVyEgsKA2tleRgBIAEoCRIOCgZzb3VyY2UYAiABKAkSDAoEZG9uZRgDIAEoARINCgVieXRlcxgEIAEoARIMCgRmcm9tGAUgAygJIicKCldyb25nQnl0ZXMSDAoEbm9kZRgBIAEoCRILCgNrZXkYAiABKAkiOAoKU2hhcmVkRmlsZRILCgNrZXkYASABKAkSDQoFYnl0ZXMYAiABKAESDgoGc2hhMjU2GAMgASgJIqIBCg5TaGFyZWRUcmFuc2ZlchIiCgRmaWxlGAEgASgLMhQubGxtZ3cudjEuU2hhcmVkRmlsZRIOCgZzb3VyY2UYAiABKAkSDQoFZG9pbmcYAyABKAkSDAoEZG9uZRgEIAEoARINCgVyb3VuZBgFIAEoDRINCgV3cm9uZxgGIAMoCRIMCgRmcm9tGAcgAygJEhMKC3VucmVhY2hhYmxlGAggAygJInkKC1NoYXJpbmdQbGFuEiYKBm9yZGVycxgBIAMoCzIWLmxsbWd3LnYxLlNoYXJpbmdPcmRlchIwCgtwZXJtaXNzaW9ucxgCIAMoCzIbLmxsbWd3LnYxLlNoYXJpbmdQZXJtaXNzaW9uEhAKCHN1c3BlY3RzGAMgAygJIm0KDFNoYXJpbmdPcmRlchILCgNrZXkYASABKAkSEQoJdG9fb3JpZ2luGAIgASgIEhMKC2xlYWRlcl9kb25lGAMgASgBEigKB3NvdXJjZXMYBCADKAsyFy5sbG1ndy52MS5TaGFyaW5nU291cmNlIloKDVNoYXJpbmdTb3VyY2USDAoEbm9kZRgBIAEoCRIMCgRob3N0GAIgASgJEgwKBHBvcnQYAyABKA0SCwoDdGxzGAQgASgIEhIKCnBlcm1pc3Npb24YBSABKAkiVAoRU2hhcmluZ1Blcm1pc3Npb24SEgoKcGVybWlzc2lvbhgBIAEoCRIMCgRub2RlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh2YWxpZF9tcxgEIAEoDWIGcHJvdG8z");
 
 /**
  * Describes the message llmgw.v1.SharingReport.
@@ -18,51 +18,58 @@ export const SharingReportSchema = /*@__PURE__*/
   messageDesc(file_llmgw_v1_sharing, 0);
 
 /**
+ * Describes the message llmgw.v1.FileTransfer.
+ * Use `create(FileTransferSchema)` to create a new message.
+ */
+export const FileTransferSchema = /*@__PURE__*/
+  messageDesc(file_llmgw_v1_sharing, 1);
+
+/**
  * Describes the message llmgw.v1.WrongBytes.
  * Use `create(WrongBytesSchema)` to create a new message.
  */
 export const WrongBytesSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_sharing, 1);
+  messageDesc(file_llmgw_v1_sharing, 2);
 
 /**
  * Describes the message llmgw.v1.SharedFile.
  * Use `create(SharedFileSchema)` to create a new message.
  */
 export const SharedFileSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_sharing, 2);
+  messageDesc(file_llmgw_v1_sharing, 3);
 
 /**
  * Describes the message llmgw.v1.SharedTransfer.
  * Use `create(SharedTransferSchema)` to create a new message.
  */
 export const SharedTransferSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_sharing, 3);
+  messageDesc(file_llmgw_v1_sharing, 4);
 
 /**
  * Describes the message llmgw.v1.SharingPlan.
  * Use `create(SharingPlanSchema)` to create a new message.
  */
 export const SharingPlanSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_sharing, 4);
+  messageDesc(file_llmgw_v1_sharing, 5);
 
 /**
  * Describes the message llmgw.v1.SharingOrder.
  * Use `create(SharingOrderSchema)` to create a new message.
  */
 export const SharingOrderSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_sharing, 5);
+  messageDesc(file_llmgw_v1_sharing, 6);
 
 /**
  * Describes the message llmgw.v1.SharingSource.
  * Use `create(SharingSourceSchema)` to create a new message.
  */
 export const SharingSourceSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_sharing, 6);
+  messageDesc(file_llmgw_v1_sharing, 7);
 
 /**
  * Describes the message llmgw.v1.SharingPermission.
  * Use `create(SharingPermissionSchema)` to create a new message.
  */
 export const SharingPermissionSchema = /*@__PURE__*/
-  messageDesc(file_llmgw_v1_sharing, 7);
+  messageDesc(file_llmgw_v1_sharing, 8);
 
