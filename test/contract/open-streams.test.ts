@@ -1,3 +1,5 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { millis } from "../../src/core/ids.ts";
@@ -105,6 +107,19 @@ test("a node that is deleted loses its certificates and its join tokens, and who
   expect(events.map(({ message }) => message)).toEqual(
     expect.arrayContaining(["2 certificates of n1 revoked, as the admin token from 127.0.0.1 deleted it"]),
   );
+});
+
+test("without the authority's key a deletion says what stays in force, and how to end it", async () => {
+  const { on, dir, making } = await certifiedSite();
+  await issueClient({ id: "n1", role: "node" }, making);
+  const node = new ScriptedAgent(await certified(on, dir, "n1"), { node: "n1" });
+  stops.push(() => node.drop());
+  await expect.poll(() => node.desired?.revision, soon).toBeDefined();
+  await node.drop();
+  await rm(join(dir, "ca-key.pem"));
+  await expect
+    .poll(() => deleted(on, "n1"), soon)
+    .toEqual(["certificates of n1 stay in force: revoke them with `llmgw ctl cert revoke n1` where the authority is"]);
 });
 
 /** What is said at the deletion; a node that is still connected is asked again. */
