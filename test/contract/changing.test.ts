@@ -116,6 +116,27 @@ describe.each(Object.entries(WAYS))("changing things %s", (_, start) => {
     await expect.poll(async () => (await on.admin.getRollout({ profile: "smol" })).revisions, soon).toHaveLength(3);
   });
 
+  test("scaled down and up again while one still finishes what it has: that one is taken back", async () => {
+    const on = await site(start);
+    await on.admin.apply({ manifest: `${SMOL}replicas: 2\n` });
+    const agents = ["n1", "n2"].map((node) => agent(on, { node }));
+    const watching = router(on);
+    const ids = () => replicas(on).then((all) => all.map(({ id }) => id).toSorted());
+    await expect.poll(() => ids(), soon).toHaveLength(2);
+    await expect.poll(() => agents.reduce((sum, one) => sum + (one.desired?.replicas.length ?? 0), 0), soon).toBe(2);
+    for (const one of agents) one.observe(() => READY);
+    await expect.poll(() => watching.routesOf("smol").length, soon).toBe(2);
+    const before = await ids();
+    watching.report(Object.fromEntries(before.map((id) => [id, 1])));
+    await on.admin.scale({ profile: "smol", replicas: 1 });
+    await expect.poll(() => states(on).then((all) => all.toSorted()), soon).toEqual(["draining", "ready"]);
+    await expect.poll(() => watching.routesOf("smol").length, soon).toBe(1);
+    await on.admin.scale({ profile: "smol", replicas: 2 });
+    await expect.poll(() => states(on), soon).toEqual(["ready", "ready"]);
+    expect(await ids()).toEqual(before);
+    await expect.poll(() => watching.routesOf("smol").length, soon).toBe(2);
+  });
+
   test("a plan changes nothing, and says what would follow", async () => {
     const on = await site(start);
     await serving(on);
