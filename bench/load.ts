@@ -44,6 +44,8 @@ export async function run(load: Load): Promise<Measured> {
 export interface Held {
   /** Bytes that `memory` grew by from before the first connection to when every stream had begun. */
   readonly grownBytes: number;
+  /** Streams that had not ended then. */
+  readonly open: number;
   readonly events: number;
   readonly failures: number;
 }
@@ -54,7 +56,7 @@ export async function hold(load: Load, memory: () => Promise<number>): Promise<H
   const before = await memory();
   const clients: Client[] = [];
   const ended: Promise<unknown>[] = [];
-  const PER_BATCH = 100;
+  const PER_BATCH = 250;
   for (let from = 0; from < load.connections; from += PER_BATCH) {
     const batch = { ...load, connections: Math.min(PER_BATCH, load.connections - from) };
     const opened = await openClients(batch, tally);
@@ -63,9 +65,10 @@ export async function hold(load: Load, memory: () => Promise<number>): Promise<H
     await Promise.all(opened.map((client) => client.begun));
   }
   const grownBytes = (await memory()) - before;
+  const open = load.connections - tally.totals.length;
   await Promise.all(ended);
   const { events, failures } = tally.measured(1);
-  return { grownBytes, events, failures };
+  return { grownBytes, open, events, failures };
 }
 
 export function quantile(values: readonly number[], q: number): number {

@@ -123,7 +123,7 @@ export function realScenarios(model: string, share: number): readonly Scenario[]
   ];
 }
 
+export const IDLE_EVENTS = 25;
 /** An event a second, long enough for all to be open before the first ends. */
 export const idleStreams = (model: string): readonly string[] =>
-  chats({ model, bytes: 1_000, first: streamed(1_000, 12) });
-export const IDLE_EVENTS = 12;
+  chats({ model, bytes: 1_000, first: streamed(1_000, IDLE_EVENTS) });
