@@ -51,9 +51,6 @@ function ask(target: ProbeTarget, request: EngineRequest, limits: Limits): Promi
     const leave = (): void => {
       giveUp("it is no longer asked");
     };
-    const timer = setTimeout(() => {
-      giveUp(`no answer within ${String(limits.timeout / 1000)} s`);
-    }, limits.timeout);
     const connection = connectionOf(target);
     const settle = (result: Result<ProbeAnswer, string>): void => {
       clearTimeout(timer);
@@ -88,6 +85,10 @@ function ask(target: ProbeTarget, request: EngineRequest, limits: Limits): Promi
       },
     );
     outgoing.on("error", fail);
+    // After what may throw: a timer left behind would have nothing to give up.
+    const timer = setTimeout(() => {
+      giveUp(`no answer within ${String(limits.timeout / 1000)} s`);
+    }, limits.timeout);
     limits.signal.addEventListener("abort", leave);
     if (limits.signal.aborted) leave();
     else outgoing.end(request.body);
