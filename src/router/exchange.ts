@@ -224,8 +224,9 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   ownHeaders(): readonly string[] {
     const { replica, attempts } = this.#trace;
-    const own = ["x-llmgw-attempts", String(attempts), ...this.#request.visit.headers(), ...this.#request.extraHeaders];
-    return replica === undefined ? own : ["x-llmgw-replica", replica, ...own];
+    const own = replica === undefined ? [] : ["x-llmgw-replica", replica];
+    own.push("x-llmgw-attempts", String(attempts), ...this.#request.visit.headers(), ...this.#request.extraHeaders);
+    return own;
   }
 
   onBegun(): void {

@@ -42,15 +42,28 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
 
 /** The client's header lines that an engine gets, as they came; without its traceparent where the router writes its own. */
 export function forwardedHeaders(rawHeaders: readonly string[], isTraced = false): string {
-  const named = namedByConnection(rawHeaders);
+  const ofConnection = namedByConnection(rawHeaders);
+  const named = isTraced ? [...ofConnection, "traceparent"] : ofConnection;
   let lines = "";
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
-    const lower = name.toLowerCase();
-    if (KEPT_BACK.has(lower) || named.includes(lower) || (isTraced && lower === "traceparent")) continue;
+    if (isKeptBack(name) || (named.length > 0 && named.includes(name.toLowerCase()))) continue;
     lines += `${name}: ${rawHeaders[index + 1] ?? ""}\r\n`;
   }
   return lines;
+}
+
+const MOST_SPELLINGS = 1_024;
+const LONGEST_SPELLING = 64;
+/** Clients send the same dozen names each time: whether one is kept back is known by how it is written. */
+const spellings = new Map<string, boolean>();
+
+function isKeptBack(name: string): boolean {
+  const known = spellings.get(name);
+  if (known !== undefined) return known;
+  const isKept = KEPT_BACK.has(name.toLowerCase());
+  if (spellings.size < MOST_SPELLINGS && name.length <= LONGEST_SPELLING) spellings.set(name, isKept);
+  return isKept;
 }
 
 /** Headers that a Connection header declares to be of the connection. */

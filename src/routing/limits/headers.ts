@@ -12,21 +12,28 @@ export function rateLimitHeaders({ limits, shares }: Allowance, { minute }: KeyU
   const headers: string[] = [];
   if (requestsPerMinute !== undefined) {
     const left = (shares.requestsPerMinute ?? requestsPerMinute) - minute.requests(now.monotonic);
-    headers.push(...group("requests", left, requestsPerMinute), "x-ratelimit-reset-requests", reset);
+    headers.push(
+      "x-ratelimit-limit-requests",
+      String(requestsPerMinute),
+      "x-ratelimit-remaining-requests",
+      String(Math.max(0, left)),
+      "x-ratelimit-reset-requests",
+      reset,
+    );
   }
   if (tokensPerMinute !== undefined) {
     const left = (shares.tokensPerMinute ?? tokensPerMinute) - minute.tokens(now.monotonic);
-    headers.push(...group("tokens", left, tokensPerMinute), "x-ratelimit-reset-tokens", reset);
+    headers.push(
+      "x-ratelimit-limit-tokens",
+      String(tokensPerMinute),
+      "x-ratelimit-remaining-tokens",
+      String(Math.max(0, left)),
+      "x-ratelimit-reset-tokens",
+      reset,
+    );
   }
   return headers;
 }
-
-const group = (what: "requests" | "tokens", left: number, most: number): readonly string[] => [
-  `x-ratelimit-limit-${what}`,
-  String(most),
-  `x-ratelimit-remaining-${what}`,
-  String(Math.max(0, left)),
-];
 
 /** As Go writes durations, which is how clients read these headers: "12ms", "6.5s", "1m0s". Rounded up to milliseconds. */
 export function goDuration(ms: number): string {
