@@ -70,8 +70,8 @@ interface Of {
 
 /** One sending of a request to one replica, from there to the end of the answer or to what went wrong with it. */
 export class Attempt implements AnswerListener {
-  readonly sending: Sending;
   readonly #of: Of;
+  #sending: Sending;
   #state: AttemptState;
   /** Of the prompt, while no answer has begun: what the replica must still read. */
   #unread: number;
@@ -82,10 +82,14 @@ export class Attempt implements AnswerListener {
 
   constructor(of: Of, sending: Sending) {
     this.#of = of;
-    this.sending = sending;
+    this.#sending = sending;
     this.#kept = sending.rest?.kept;
     this.#unread = sending.load.tokens;
     this.#state = { kind: "waiting", connection: undefined, connected: false, since: this.#now() };
+  }
+
+  get sending(): Sending {
+    return this.#sending;
   }
 
   get replica(): Replica {
@@ -207,7 +211,17 @@ export class Attempt implements AnswerListener {
     if (this.#state.kind !== "relaying") return;
     const { relay } = this.#state;
     relay.flush();
-    if (relay.hasBegun) this.#of.owner.onBegun();
+    if (!relay.hasBegun) return;
+    this.#of.owner.onBegun();
+    if (this.#kept === undefined) this.#letGo();
+  }
+
+  /** The question is not asked again, and the answer may take far longer than it did. */
+  #letGo(): void {
+    const { ask } = this.#sending;
+    if (ask.body.chunks.length === 0) return;
+    const body = { ...ask.body, chunks: [] };
+    this.#sending = { ...this.#sending, ask: { target: ask.target, body, rewrite: () => undefined } };
   }
 
   onEnd(last: Buffer | undefined): void {

@@ -195,9 +195,11 @@ class Receiver {
     if (!fields.ok) this.#refuseBody(fields.error);
     else {
       this.#isDone = true;
+      const chunks = this.#chunks;
+      // The request lives as long as its answer, and this with it.
+      this.#chunks = [];
       if (this.#passing !== undefined) this.#passing.finish();
-      else
-        listener.onUpload({ chunks: this.#chunks, bytes: this.#bytes, fields: fields.value, spans: scanner.spans() });
+      else listener.onUpload({ chunks, bytes: this.#bytes, fields: fields.value, spans: scanner.spans() });
     }
   }
 

@@ -142,6 +142,21 @@ test("B92 four bodies of 60 MiB at a time that say early whom to ask, to an engi
   await engine.stop();
 });
 
+test("prompts of 900 KB whose answers go on for long", async () => {
+  await start(async (connection) => {
+    await connection.write(Buffer.concat([Buffer.from(STREAM_HEAD), chunk('data: {"n":1}\n\n')]));
+  });
+  const prompt = "a".repeat(900_000);
+  const answers: Response[] = [];
+  const grown = await growth(async () => {
+    for (let n = 0; n < 200; n++)
+      answers.push(await ask({ stream: true, messages: [{ role: "user", content: prompt }] }));
+  });
+  await Promise.all(answers.map((answer) => answer.body?.cancel()));
+  // All prompts would be 180 MB.
+  expect(grown).toBeLessThan(90 * MIB);
+});
+
 test("B116 43 MB of embeddings for a client that reads in small steps", async () => {
   const answer = Buffer.from(
     `{"data":[${"0.123456789,".repeat(3_600_000)}0],"usage":{"prompt_tokens":500,"total_tokens":500}}`,
