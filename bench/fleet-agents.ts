@@ -15,9 +15,9 @@ import { inventoryOf, nameOf } from "./fleet-cluster.ts";
 
 /** What its parent asks for. */
 export type FleetOrder =
-  | { readonly kind: "join"; readonly server: string; readonly from: number; readonly count: number }
-  /** So many agents tell of a change of their machine, one after another within the second. */
-  | { readonly kind: "news"; readonly agents: number };
+  | { readonly kind: "join"; readonly server: string; readonly count: number }
+  /** For so long, so many agents a second tell of a change of their machine, one after another. */
+  | { readonly kind: "news"; readonly agents: number; readonly ms: number };
 
 /** How its agents are: how many are welcome, have lost their stream, and say of how many replicas that they are ready. */
 export interface FleetState {
@@ -29,10 +29,10 @@ export interface FleetState {
 
 const HEARTBEAT_MS = 5_000;
 /** Agents that connect at once. All of them at once is another matter than a fleet at rest. */
-const JOINING = 50;
+const JOINING = 16;
 
-/** As an agent does after a lost stream, without its backoff: there are enough of them to spread. */
-const AGAIN_MS = 1_000;
+/** How long an agent waits after a lost stream, by chance. */
+const AGAIN_MS = { least: 1_000, most: 10_000 };
 
 interface SimulatedAgent {
   readonly number: number;
@@ -49,7 +49,7 @@ async function runAgent(server: string, number: number, onWelcome: () => void): 
   for (;;) {
     await openStream(server, agent, onWelcome);
     state.lost += 1;
-    await sleep(AGAIN_MS);
+    await sleep(AGAIN_MS.least + Math.random() * (AGAIN_MS.most - AGAIN_MS.least));
   }
 }
 
@@ -117,10 +117,10 @@ const obey = ({ revision, replicas }: DesiredState): ObservedState => ({
   })),
 });
 
-async function join({ server, from, count }: Extract<FleetOrder, { kind: "join" }>): Promise<void> {
-  let next = from;
+async function join({ server, count }: Extract<FleetOrder, { kind: "join" }>): Promise<void> {
+  let next = 0;
   const lane = async (): Promise<void> => {
-    while (next < from + count) {
+    while (next < count) {
       const number = next;
       next += 1;
       await new Promise<void>((resolve) => {
@@ -133,18 +133,19 @@ async function join({ server, from, count }: Extract<FleetOrder, { kind: "join" 
 
 let told = 0;
 
-async function tellNews(count: number): Promise<void> {
-  for (let n = 0; n < count; n++) {
+async function tellNews(each: number, ms: number): Promise<void> {
+  const until = performance.now() + ms;
+  while (performance.now() < until) {
     const agent = agents[told % agents.length];
     told += 1;
     const inventory = inventoryOf(agent?.number ?? 0, told % 3);
     agent?.outbox.put({ case: "inventory", value: inventoryToWire(inventory) });
-    await sleep(1_000 / count);
+    await sleep(1_000 / each);
   }
 }
 
 process.on("message", (order: FleetOrder) => {
-  void (order.kind === "join" ? join(order) : tellNews(order.agents));
+  void (order.kind === "join" ? join(order) : tellNews(order.agents, order.ms));
 });
 process.on("disconnect", () => process.exit(0));
 setInterval(() => {

@@ -12,8 +12,8 @@ import { GiB, gpu, inventory, profile, replica } from "../test/fakes/values.ts";
 // A fleet as plain values: nodes of 8 GPUs, 2 replicas for each node, and 50 replicas in a profile.
 
 const GPUS = 8;
-const REPLICAS_PER_NODE = 2;
-const REPLICAS_PER_PROFILE = 50;
+export const REPLICAS_PER_NODE = 2;
+export const REPLICAS_PER_PROFILE = 50;
 const NODES_PER_FABRIC = 16;
 const GPU_MEMORY = bytes(80 * GiB);
 const NOW = millis(1_700_000_000_000);

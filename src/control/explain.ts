@@ -100,10 +100,14 @@ const nodeToWire = ({ node, refusals, score }: NodeAnswer, homes: readonly NodeI
 export function estimatesOf(snapshot: Snapshot): (replica: Replica) => Estimated | undefined {
   const specs = specsByKey(snapshot);
   const needs = needsOf(snapshot);
+  const found = new Map<Profile, ModelNeeds>();
   return (replica) => {
     const spec = specs.get(specKey(replica));
     if (spec === undefined) return undefined;
-    const { onCpu, onGpus, origin } = needs(spec)(spec.context);
+    // All replicas of a profile are made of one.
+    const known = found.get(spec) ?? needs(spec)(spec.context);
+    found.set(spec, known);
+    const { onCpu, onGpus, origin } = known;
     const gpus = sharesOf(replica.placement).reduce((sum, share) => sum + share.gpus.length, 0);
     const estimate: MemoryEstimate = gpus === 0 ? onCpu : (onGpus.find((each) => each.gpus === gpus) ?? onGpus[0]);
     return { estimate, origin };

@@ -85,10 +85,13 @@ function onIsland({ able, rejections, ask, policy }: Sifted): Decision {
   let best: { readonly placement: Placement; readonly score: number } | undefined;
   for (const island of islands) {
     if (island.views.length < ask.nodes) continue;
+    const bonus = islandScore(island, ask, policy.islandScorers);
+    const most = (view: NodeView): number => scores.get(view)?.most ?? 0;
+    // Only what may be better is looked at closely.
+    if (best !== undefined && meanOfBest(island.views.map(most), ask.nodes) + bonus <= best.score) continue;
     const score = (view: NodeView): number => scores.get(view)?.score() ?? 0;
     const chosen = island.views.toSorted((a, b) => score(b) - score(a) || byNodeId(a, b)).slice(0, ask.nodes);
-    const mean = chosen.reduce((sum, view) => sum + score(view), 0) / ask.nodes;
-    const total = mean + islandScore(island, ask, policy.islandScorers);
+    const total = meanOfBest(chosen.map(score), ask.nodes) + bonus;
     const placement = gangOf(chosen.toSorted(byNodeId), island, ask);
     if (placement !== undefined && (best === undefined || total > best.score)) best = { placement, score: total };
   }
@@ -98,6 +101,11 @@ function onIsland({ able, rejections, ask, policy }: Sifted): Decision {
     return why === undefined ? [] : [{ node: view.node.id, filter: "island", reason: why.reason }];
   });
   return { kind: "unplaceable", rejections: [...rejections, ...alone].toSorted((a, b) => (a.node < b.node ? -1 : 1)) };
+}
+
+function meanOfBest(scores: readonly number[], count: number): number {
+  const best = scores.toSorted((a, b) => b - a).slice(0, count);
+  return best.reduce((sum, score) => sum + score, 0) / count;
 }
 
 /** Ranks in the order of the nodes' ids; the first is the head. */
