@@ -35,6 +35,7 @@ mgmt_interface: eth0
 metrics_listen: "[::1]:9100"
 peer_listen: ""
 engine_ports: "42000-42999"
+engine_tls: true
 labels:
   rack: r12
 heartbeat_interval: 2s
@@ -82,6 +83,7 @@ describe("agent.yaml", () => {
       metrics_listen: { host: "::1", port: 9100 },
       peer_listen: undefined,
       engine_ports: { first: 42_000, last: 42_999 },
+      engine_tls: true,
       labels: { rack: "r12" },
       heartbeat_interval: 2000,
       reconnect_base: 500,
@@ -111,6 +113,7 @@ describe("agent.yaml", () => {
       metrics_listen: { host: "127.0.0.1", port: 7444 },
       peer_listen: { host: undefined, port: 7445 },
       engine_ports: { first: 41_000, last: 41_999 },
+      engine_tls: false,
       labels: {},
       heartbeat_interval: 5000,
       reconnect_base: 1000,

@@ -39,6 +39,7 @@ const KINDS: readonly Kind[] = [
       "    hcas: [mlx5_0, mlx5_1]",
       "heartbeat_interval: 1s",
       'engine_ports: "41000-41999"',
+      "engine_tls: true",
       "engines: { llama.cpp: { bin: /x } }",
       "supervisor: { health_interval: 500ms, stop_timeout: 10s }",
     ].join("\n"),
