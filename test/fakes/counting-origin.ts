@@ -36,7 +36,7 @@ export async function countingOrigin(data: Buffer, { pace = 0, haltAt }: OriginO
       sent += chunk.length;
       rest -= chunk.length;
       if (rest <= 0) halted ??= Promise.withResolvers<undefined>();
-      if (!response.write(chunk)) await Promise.race([once(response, "drain"), once(response, "close")]);
+      await new Promise((resolve) => response.write(chunk, resolve));
       if (pace > 0) await new Promise((resolve) => setTimeout(resolve, pace));
     }
     response.end();

@@ -80,7 +80,7 @@ interface Opened {
 }
 
 function gathering({ context, part, release }: Opened, { target, size }: GatherRequest): Gathering {
-  const hasher = createFrontierHash(() => size);
+  const hasher = createFrontierHash();
   const notes: PieceNote[] = [];
   const there = new Set<number>();
   const left = part.written();
@@ -120,7 +120,7 @@ function gathering({ context, part, release }: Opened, { target, size }: GatherR
     },
     async finish(sha256) {
       const hash = await hasher.finish(part);
-      const pieces = hasher.pieces(part);
+      const pieces = notes.toSorted((a, b) => a.index - b.index).map((one) => one.sha256);
       end();
       if (hash.bytes === size && hash.sha256 === sha256.toLowerCase()) {
         await part.finish(target);
