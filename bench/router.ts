@@ -2,15 +2,16 @@
 // What stands between a client and an engine costs: the same loads on the engine itself, HAProxy, nginx, llmgw with everything
 // on, and other gateways, in turn, in one run. Quote the ratios; single figures say more about the machine. With --engine-port a
 // real engine on this machine is asked. docs/bench.md tells how it measures.
-import { type ChildProcess, execFileSync, fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { hold, run } from "./load.ts";
+import { hold, run as runLoad } from "./load.ts";
 import { type Contender, isPinned, LOAD_CORE } from "./router/contender.ts";
 import { newKeys } from "./router/control.ts";
+import { run } from "./router/debian.ts";
 import { type Setting, startLlmgw } from "./router/llmgw.ts";
 import { startHaproxy, startLitellm, startNginx, startPortkey } from "./router/peers.ts";
 import { cpuMicros, residentBytes } from "./router/proc.ts";
@@ -92,7 +93,7 @@ async function sample(contender: Contender, { bodies, connections, seconds }: Sc
   const shown = contender.keys ?? keys;
   const load = { port, path: PATH, bodies, keys: shown, headers, connections, durationMs: seconds * 1000 };
   const before = await cpuMicros(pids);
-  const measured = await run(load);
+  const measured = await runLoad(load);
   return { ...measured, cpu: (await cpuMicros(pids)) - before };
 }
 
@@ -152,7 +153,7 @@ async function idleOf(contender: Contender): Promise<Idle> {
 }
 
 /** Everything that measures is on one core, so that what is measured has the other. */
-if (isPinned) execFileSync("taskset", ["-a", "-p", "-c", String(LOAD_CORE), String(process.pid)]);
+if (isPinned) await run("taskset", ["-a", "-p", "-c", String(LOAD_CORE), String(process.pid)]);
 const engine = await startEngine();
 const all = isReal ? realScenarios(model, 1) : syntheticScenarios(model, flags.quick ? 0.3 : 1);
 const scenarios = all.filter(({ name }) => flags.only === undefined || name.includes(flags.only));
