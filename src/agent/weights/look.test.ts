@@ -84,6 +84,19 @@ test.each([
   });
 });
 
+test("safetensors at an address that does not say how large they are: their own header does", async () => {
+  const header = Buffer.from(JSON.stringify({ a: { dtype: "BF16", shape: [500], data_offsets: [0, 1000] } }));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  const server = open(
+    await startFileServer((request, response) => {
+      if (request.url !== "/model.safetensors") response.writeHead(404).end();
+      else response.writeHead(200, { "transfer-encoding": "chunked" }).end(Buffer.concat([length, header]));
+    }),
+  );
+  expect(await look(`${server.origin}/model.safetensors`)).toMatchObject({ weights: 1000, facts: undefined });
+});
+
 test.each([
   {
     name: "a page",

@@ -4,7 +4,8 @@ import type { ModelSpec } from "../../core/profile.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import { parseSource } from "../../core/source.ts";
 import type { FileChoice } from "../../engines/engine.ts";
-import { readFacts } from "../../engines/weights/read-facts.ts";
+import { readFacts, type ReadStart } from "../../engines/weights/read-facts.ts";
+import { safetensorsSize } from "../../engines/weights/safetensors-size.ts";
 import { namedFile } from "./identity.ts";
 import { type Choose, chooseFrom, offerOf, type RemoteFile } from "./offer.ts";
 import { describeSource } from "./sources/list.ts";
@@ -32,8 +33,9 @@ export async function lookAtSource(spec: ModelSpec, looking: Looking): Promise<L
   // Safetensors, which no engine here may load, still say what they are.
   const chosen = choice.ok ? choice.value : { files: offered.map(({ name }) => name), main: "" };
   const starts = new Map<string, number>();
-  const facts = await readFacts(chosen.main, (name, length) => startOf(described.value, { name, length, starts }));
-  const weights = sizeOf(chosen, offered, starts);
+  const read: ReadStart = (name, length) => startOf(described.value, { name, length, starts });
+  const facts = await readFacts(chosen.main, read);
+  const weights = sizeOf(chosen, offered, starts) ?? (await safetensorsSize(chosen.files, read));
   return {
     source: spec.source,
     facts: facts.ok ? facts.value : undefined,
