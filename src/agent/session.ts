@@ -51,7 +51,7 @@ export interface SessionNode {
   readonly onCertificate: (pem: string, error: string) => void;
 }
 
-export interface SharingNode {
+interface SharingNode {
   report(): SharingReport;
   onPlan(plan: SharingPlan): void;
   /** The connection is gone, and with it what was said on it. */

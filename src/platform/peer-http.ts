@@ -11,7 +11,7 @@ export interface PeerTls {
   judge(certificates: readonly X509Certificate[]): string | undefined;
 }
 
-export interface PeerAsk {
+interface PeerAsk {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ export interface SharingMember {
 }
 
 /** Who of a site goes to the source for a file, and since when it has had no new bytes. */
-export interface Lead {
+interface Lead {
   readonly leader: NodeId;
   readonly done: number;
   readonly since: Millis;
