@@ -1,3 +1,4 @@
+import type { AdapterSpec } from "./adapter.ts";
 import type { GangTask } from "./gang.ts";
 import type { Bytes, GpuUuid, Millis, ProfileName, ReplicaId } from "./ids.ts";
 import type { ModelSpec } from "./profile.ts";
@@ -24,6 +25,8 @@ export interface DesiredReplica {
   readonly parallel?: { readonly tensor: number; readonly pipeline: number };
   /** Left out: the replica is on this node alone. */
   readonly gang?: GangTask;
+  /** What the engine is started with beside the model, in this order. Left out: nothing. */
+  readonly adapters?: readonly AdapterSpec[];
 }
 
 /** Where an engine is to come from. */

@@ -1,3 +1,4 @@
+import type { AdapterCall } from "./adapter.ts";
 import type { EngineApi } from "./engine-api.ts";
 import type { ProfileName, ReplicaId } from "./ids.ts";
 
@@ -42,6 +43,10 @@ export interface ModelRoute {
   readonly alias?: AliasRoute;
   /** What its replicas call it. Left out: the same. */
   readonly engineModel?: string;
+  /** It is an adapter of the model of that name. */
+  readonly parent?: string;
+  /** Of replicas that were started with adapters, how each is asked for this name, by id. */
+  readonly calls?: Readonly<Record<string, AdapterCall>>;
 }
 
 /** The models that answer for a name, each by a name that it is served under. */

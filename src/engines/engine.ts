@@ -1,3 +1,4 @@
+import type { AdapterCall } from "../core/adapter.ts";
 import type { EngineApi } from "../core/engine-api.ts";
 import type { GangPart } from "../core/gang-part.ts";
 import type { GpuUuid } from "../core/ids.ts";
@@ -25,6 +26,24 @@ export interface FileChoice {
 export interface LaunchAdapter {
   readonly name: string;
   readonly path: string;
+}
+
+/** How an engine works with adapters. */
+export interface AdapterRules {
+  /** Which files of an adapter's source it loads. The error is a sentence that says what is missing. */
+  chooseFiles(offered: readonly OfferedFile[]): Result<FileChoice, string>;
+  /** Why it cannot be told of what lies at that path, for people. Left out: it can be told of every path. */
+  readonly objection?: (path: string) => string | undefined;
+  /** How it is asked for one of them, or for the model without any; undefined: as the client asks. */
+  call(asked: AskedAdapter): AdapterCall | undefined;
+}
+
+export interface AskedAdapter {
+  readonly serves: readonly string[];
+  /** What it was started with, in the order of its launch. */
+  readonly adapters: readonly string[];
+  /** Its place among them; undefined: none of them. */
+  readonly place: number | undefined;
 }
 
 /** Everything an engine's command line depends on. */
@@ -121,6 +140,8 @@ export interface Engine {
   readonly formats: readonly ModelFacts["format"][];
   /** What it can be asked for. Left out: not known; then it is asked as clients ask. */
   readonly apis?: readonly EngineApi[];
+  /** Left out: it loads none. */
+  readonly adapters?: AdapterRules;
   /** How it would use memory when it is started for the profile. */
   memoryRules(profile: Pick<Profile, "args" | "env" | "context">): MemoryRules;
   chooseFiles(offered: readonly OfferedFile[]): Result<FileChoice, string>;

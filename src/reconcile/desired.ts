@@ -1,3 +1,4 @@
+import { adaptersOf } from "../core/adapter.ts";
 import type { DesiredReplica } from "../core/desired.ts";
 import { NEW_GANG } from "../core/gang.ts";
 import type { NodeId } from "../core/ids.ts";
@@ -38,7 +39,13 @@ const desiredReplica = (replica: Replica, spec: Profile, node: NodeId): DesiredR
   generation: replica.generation,
   parallel: spec.parallel,
   ...taskOf(replica, node),
+  ...adaptersIn(spec),
 });
+
+function adaptersIn(spec: Profile): Pick<DesiredReplica, "adapters"> {
+  const adapters = adaptersOf(spec);
+  return adapters.length === 0 ? {} : { adapters };
+}
 
 function gpusOf({ placement }: Replica, node: NodeId): Pick<DesiredReplica, "gpus" | "gpuMemory"> {
   const share = shareOn(placement, node);

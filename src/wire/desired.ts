@@ -54,6 +54,7 @@ function replicaToWire(replica: DesiredReplica): WireDesiredReplica {
     pipelineParallel: toUint32(replica.parallel?.pipeline),
     gpuMemory: replica.gpuMemory ?? 0,
     ...(replica.gang === undefined ? {} : { gang: taskToWire(replica.gang) }),
+    adapters: (replica.adapters ?? []).map(({ name, source }) => ({ name, source })),
   });
 }
 
@@ -79,6 +80,9 @@ function replicaFromWire(message: WireDesiredReplica): DesiredReplica {
     ...parallelFromWire(message),
     ...(message.gpuMemory > 0 ? { gpuMemory: bytes(message.gpuMemory) } : {}),
     ...(message.gang === undefined ? {} : { gang: taskFromWire(message.gang) }),
+    ...(message.adapters.length === 0
+      ? {}
+      : { adapters: message.adapters.map(({ name, source }) => ({ name, source })) }),
   };
 }
 

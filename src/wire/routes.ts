@@ -1,8 +1,11 @@
 import { create } from "@bufbuild/protobuf";
+import type { AdapterCall } from "../core/adapter.ts";
 import { isEngineApi } from "../core/engine-api.ts";
 import { profileName, replicaId } from "../core/ids.ts";
 import type { AliasRoute, ModelRoute, ReplicaRoute, RouteTable, UpstreamEndpoint } from "../core/route.ts";
 import {
+  type AdapterCall as WireAdapterCall,
+  AdapterCallSchema,
   type AliasRoute as WireAliasRoute,
   AliasRouteSchema,
   type ModelRoute as WireModelRoute,
@@ -41,6 +44,8 @@ function modelToWire(model: ModelRoute): WireModelRoute {
     waitSeconds: toUint32(model.waitSeconds),
     holds: model.holds ?? false,
     engineModel: model.engineModel ?? "",
+    parent: model.parent ?? "",
+    calls: mapped(model.calls ?? {}, callToWire),
     ...(model.alias === undefined ? {} : { alias: aliasToWire(model.alias) }),
   });
 }
@@ -56,7 +61,20 @@ function modelFromWire(message: WireModelRoute): ModelRoute {
     ...(message.holds ? { holds: true } : {}),
     ...(message.alias === undefined ? {} : { alias: aliasFromWire(message.alias) }),
     ...(message.engineModel === "" ? {} : { engineModel: message.engineModel }),
+    ...(message.parent === "" ? {} : { parent: message.parent }),
+    ...(Object.keys(message.calls).length === 0 ? {} : { calls: mapped(message.calls, callFromWire) }),
   };
+}
+
+const mapped = <T, U>(of: Readonly<Record<string, T>>, to: (value: T) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(of).map(([key, value]) => [key, to(value)]));
+
+const callToWire = ({ model, apis, fields }: AdapterCall): WireAdapterCall =>
+  create(AdapterCallSchema, { model: model ?? "", apis: [...(apis ?? [])], fields: { ...fields } });
+
+function callFromWire({ model, apis, fields }: WireAdapterCall): AdapterCall {
+  const known = apis.filter(isEngineApi);
+  return { ...(model === "" ? {} : { model }), ...(apis.length === 0 ? {} : { apis: known }), fields: { ...fields } };
 }
 
 const aliasToWire = ({ targets, fallback }: AliasRoute): WireAliasRoute =>

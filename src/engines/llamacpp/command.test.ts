@@ -69,7 +69,7 @@ describe("argv", () => {
           { name: "sales", path: "/w/sales.gguf" },
         ],
       },
-      has: ["--lora /w/support.gguf,/w/sales.gguf", "--lora-init-without-apply"],
+      has: ["--lora-scaled /w/support.gguf:0,/w/sales.gguf:0", "--lora-init-without-apply"],
     },
   ])("$name", ({ change, has }) => {
     expect(lines(change)).toEqual(expect.arrayContaining([...has]));

@@ -41,10 +41,13 @@ function deviceArgs(gpus: number): readonly string[] {
   return ["--device", names.join(","), "--gpu-layers", "all"];
 }
 
-/** In the order given, by which requests number them. None is in force until a request names it: a model answers as itself. */
+/**
+ * In the order given, by which requests number them. Their scale is 0: without it they are in force together for each
+ * request that does not say otherwise, which `--lora-init-without-apply` alone does not change, and Messages cannot say.
+ */
 function adapterArgs(adapters: readonly LaunchAdapter[]): readonly string[] {
   if (adapters.length === 0) return [];
-  return ["--lora", adapters.map(({ path }) => path).join(","), "--lora-init-without-apply"];
+  return ["--lora-scaled", adapters.map(({ path }) => `${path}:0`).join(","), "--lora-init-without-apply"];
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { EngineApi } from "../../core/engine-api.ts";
 import type { Engine } from "../engine.ts";
+import { llamacppAdapters } from "./adapters.ts";
 import { command } from "./command.ts";
 import { explainExit } from "./exit.ts";
 import { chooseFiles } from "./files.ts";
@@ -34,6 +35,7 @@ export const llamacpp: Engine = {
   program: "llama-server",
   formats: ["gguf"],
   apis: APIS,
+  adapters: llamacppAdapters,
   memoryRules,
   chooseFiles,
   command,

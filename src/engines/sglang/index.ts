@@ -2,6 +2,7 @@ import type { EngineApi } from "../../core/engine-api.ts";
 import type { Engine } from "../engine.ts";
 import { SAFETENSORS_ENGINE } from "../safetensors/engine.ts";
 import { memoryRules } from "../safetensors/memory.ts";
+import { sglangAdapters } from "./adapters.ts";
 import { command } from "./command.ts";
 import { explainExit } from "./exit.ts";
 import { MEMORY_OPTIONS } from "./memory.ts";
@@ -21,6 +22,7 @@ export const sglang: Engine = {
   name: "sglang",
   program: "sglang",
   apis: APIS,
+  adapters: sglangAdapters,
   python: {
     name: "sglang",
     requiresPython: ">=3.10,<3.14",

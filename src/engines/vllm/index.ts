@@ -1,5 +1,6 @@
 import type { EngineApi } from "../../core/engine-api.ts";
 import type { Engine } from "../engine.ts";
+import { chooseAdapterFiles } from "../safetensors/adapter-files.ts";
 import { SAFETENSORS_ENGINE } from "../safetensors/engine.ts";
 import { memoryRules } from "../safetensors/memory.ts";
 import { command } from "./command.ts";
@@ -22,6 +23,8 @@ export const vllm: Engine = {
   name: "vllm",
   program: "vllm",
   apis: APIS,
+  // It lists an adapter as a model of its own.
+  adapters: { chooseFiles: chooseAdapterFiles, call: () => undefined },
   python: {
     name: "vllm",
     requiresPython: ">=3.10,<3.14",

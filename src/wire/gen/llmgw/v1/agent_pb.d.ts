@@ -448,6 +448,13 @@ export declare type DesiredReplica = Message<"llmgw.v1.DesiredReplica"> & {
    * @generated from field: double gpu_memory = 17;
    */
   gpuMemory: number;
+
+  /**
+   * What the engine is started with beside the model, in this order.
+   *
+   * @generated from field: repeated llmgw.v1.Adapter adapters = 18;
+   */
+  adapters: Adapter[];
 };
 
 /**
@@ -455,6 +462,31 @@ export declare type DesiredReplica = Message<"llmgw.v1.DesiredReplica"> & {
  * Use `create(DesiredReplicaSchema)` to create a new message.
  */
 export declare const DesiredReplicaSchema: GenMessage<DesiredReplica>;
+
+/**
+ * A LoRA adapter.
+ *
+ * @generated from message llmgw.v1.Adapter
+ */
+export declare type Adapter = Message<"llmgw.v1.Adapter"> & {
+  /**
+   * What clients ask for.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string source = 2;
+   */
+  source: string;
+};
+
+/**
+ * Describes the message llmgw.v1.Adapter.
+ * Use `create(AdapterSchema)` to create a new message.
+ */
+export declare const AdapterSchema: GenMessage<Adapter>;
 
 /**
  * @generated from message llmgw.v1.ModelSpec

@@ -244,6 +244,20 @@ export declare type ModelRoute = Message<"llmgw.v1.ModelRoute"> & {
    * @generated from field: string engine_model = 9;
    */
   engineModel: string;
+
+  /**
+   * It is an adapter of the model of that name. Empty: it is none.
+   *
+   * @generated from field: string parent = 10;
+   */
+  parent: string;
+
+  /**
+   * Of replicas that were started with adapters, how each is asked for this name, by id.
+   *
+   * @generated from field: map<string, llmgw.v1.AdapterCall> calls = 11;
+   */
+  calls: { [key: string]: AdapterCall };
 };
 
 /**
@@ -251,6 +265,40 @@ export declare type ModelRoute = Message<"llmgw.v1.ModelRoute"> & {
  * Use `create(ModelRouteSchema)` to create a new message.
  */
 export declare const ModelRouteSchema: GenMessage<ModelRoute>;
+
+/**
+ * What an engine with adapters is told beside what the client says, so that it answers with the right one, or with none.
+ *
+ * @generated from message llmgw.v1.AdapterCall
+ */
+export declare type AdapterCall = Message<"llmgw.v1.AdapterCall"> & {
+  /**
+   * What it calls the adapter. Empty: the name that was asked for.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Of what it can be asked for, that which heeds an adapter. Empty: everything.
+   *
+   * @generated from field: repeated string apis = 2;
+   */
+  apis: string[];
+
+  /**
+   * Fields of the body, as JSON, whatever the client has put there.
+   *
+   * @generated from field: map<string, string> fields = 3;
+   */
+  fields: { [key: string]: string };
+};
+
+/**
+ * Describes the message llmgw.v1.AdapterCall.
+ * Use `create(AdapterCallSchema)` to create a new message.
+ */
+export declare const AdapterCallSchema: GenMessage<AdapterCall>;
 
 /**
  * @generated from message llmgw.v1.AliasRoute
