@@ -124,7 +124,7 @@ test("a node's report makes the next replica be booked by what the first took, o
           context: 4096,
           engine: "llama.cpp b1",
         },
-        memory: memory(6),
+        memory: memory(9),
       },
     ],
   };
@@ -136,13 +136,13 @@ test("a node's report makes the next replica be booked by what the first took, o
   }));
   const heardOf = gathered(now, { nodes: new Map(heard.map((each) => [each.id, each])) });
   const { snapshot: learnt } = decide(before, heardOf);
-  expect(learnt.measurements).toMatchObject([{ engine: "llama.cpp b1", host: 6 * GiB, gpuType: "" }]);
-  expect(learnt.replicas[0]?.measured).toEqual([{ node: "n1", memory: memory(6) }]);
+  expect(learnt.measurements).toMatchObject([{ engine: "llama.cpp b1", host: 9 * GiB, gpuType: "" }]);
+  expect(learnt.replicas[0]?.measured).toEqual([{ node: "n1", memory: memory(9) }]);
   // The second was placed in the same turn, before anything was known; the third is booked by what is known.
   const { snapshot: after } = decide(
     { ...learnt, profiles: [stored(profile("m", { context: 4096, replicas: { kind: "fixed", count: 3 } }))] },
     heardOf,
   );
   const third = after.replicas.find(({ id }) => !learnt.replicas.some((other) => other.id === id));
-  expect(third?.placement?.memory).toBe(Math.ceil(6.6 * GiB) + 1024 * MiB);
+  expect(third?.placement?.memory).toBe(Math.ceil(9 * GiB * 1.1) + 1024 * MiB);
 });

@@ -29,7 +29,7 @@ const found = (more: Partial<Measurement> = {}): Measurement => ({
   ...more,
 });
 
-const onCpu = { gpuType: "", gpus: 0, perGpu: bytes(0), host: bytes(5 * GiB) };
+const onCpu = { gpuType: "", gpus: 0, perGpu: bytes(0), host: bytes(10 * GiB) };
 
 const booked = (measured: readonly Measurement[], has: Partial<Inventory>, asked: Profile = of) => {
   const nodes = [node("a", { weights, engines: build("b7"), ...has })];
@@ -59,7 +59,13 @@ describe("what was measured takes the place of the estimate", () => {
       name: "on the CPU",
       measured: [found(), found(onCpu)],
       has: {},
-      want: { memory: Math.ceil(5.5 * GiB) + PROMPTS, gpuMemory: 0 },
+      want: { memory: Math.ceil(11 * GiB) + PROMPTS, gpuMemory: 0 },
+    },
+    {
+      name: "on the CPU, but not less than the weights, of which not all have been needed yet",
+      measured: [found({ ...onCpu, host: bytes(5 * GiB) })],
+      has: {},
+      want: { memory: 8 * GiB + PROMPTS },
     },
     {
       name: "more than was estimated counts as well",

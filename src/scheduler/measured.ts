@@ -17,7 +17,9 @@ export interface Booked {
 
 /** From the measured figure, a margin, and what fills only with use. */
 export function bookedBy(measurement: Measurement, needs: ModelNeeds): Booked {
-  const host = bytes(Math.ceil(measurement.host * MARGIN) + (needs.grows ?? 0));
+  // On the CPU the weights are mapped: parts that no request has needed yet, such as experts, are not in the figure.
+  const least = measurement.gpus === 0 ? needs.onCpu.weights : 0;
+  const host = bytes(Math.max(Math.ceil(measurement.host * MARGIN), least) + (needs.grows ?? 0));
   if (measurement.perGpu === 0) return { host, perGpu: undefined };
   const estimate = needs.onGpus.find(({ gpus }) => gpus === measurement.gpus)?.perGpu;
   if (needs.takesItsShare !== true) return { host, perGpu: bytes(Math.ceil(measurement.perGpu * MARGIN)) };
