@@ -1,9 +1,13 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import { once } from "node:events";
 import { join } from "node:path";
+import { connect } from "node:tls";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ownFolder, soon, stops } from "../contract/callers.ts";
+import { Authority } from "../fakes/certificates.ts";
 import { json, RawUpstream } from "../fakes/raw-upstream.ts";
 import { served } from "../fakes/served-site.ts";
+import { VersionClient } from "../fakes/versions-client.ts";
 import { freePort } from "./cluster.ts";
 import { llmgw, type Running } from "./process.ts";
 import { until } from "./wait.ts";
@@ -16,6 +20,7 @@ beforeEach(async () => {
 });
 
 interface Several {
+  readonly port: string;
   readonly running: Running;
   readonly ask: (body?: string) => Promise<Response>;
   readonly metric: (sample: string) => Promise<number>;
@@ -27,9 +32,17 @@ interface Several {
 async function several(
   workers: number,
   told: { readonly url: string; readonly token: string; readonly key: string },
+  tls?: { readonly cert: string; readonly key: string },
 ): Promise<Several> {
   const [port, metricsPort] = [String(await freePort()), String(await freePort())];
-  const config = { servers: [told.url], token: told.token, listen: `127.0.0.1:${port}`, auth: "keys", workers };
+  const config = {
+    servers: [told.url],
+    token: told.token,
+    listen: `127.0.0.1:${port}`,
+    auth: "keys",
+    workers,
+    ...(tls && { tls }),
+  };
   const file = join(folder, "router.yaml");
   await writeFile(file, JSON.stringify({ ...config, metrics_listen: `127.0.0.1:${metricsPort}`, drain: "10s" }));
   const running = llmgw(["router", "-c", file, "--data-dir", folder]);
@@ -44,6 +57,7 @@ async function several(
   );
   expect((await fetch(`${pages}/readyz`)).status).toBe(200);
   return {
+    port,
     running,
     ask: (body = '{"model":"smol","messages":[]}') =>
       fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
@@ -64,6 +78,15 @@ async function several(
     },
     workers: () => childrenOf(running.pid),
   };
+}
+
+/** Whom the port's certificate names. */
+async function shownAt(port: string, ca: string): Promise<unknown> {
+  const socket = connect({ port: Number(port), host: "127.0.0.1", ca, ALPNProtocols: ["h2"] });
+  await once(socket, "secureConnect");
+  const { CN } = socket.getPeerCertificate().subject;
+  socket.destroy();
+  return CN;
 }
 
 async function childrenOf(pid: number): Promise<readonly number[]> {
@@ -138,6 +161,41 @@ describe("a router with workers", () => {
     expect(await streaming.text()).toContain("[DONE]");
     expect(await ended).toBe(0);
     expect(workers.filter(isThere)).toEqual([]);
+  });
+
+  test("HTTP/2 with TLS: another certificate needs no restart, and SIGTERM lets streams end", async () => {
+    const { engine, finish } = await RawUpstream.holding();
+    const { on, ...told } = await served(folder, engine);
+    const authority = new Authority();
+    const tls = { cert: join(folder, "router.pem"), key: join(folder, "router-key.pem") };
+    const show = async (commonName: string): Promise<void> => {
+      const shown = authority.issue({ commonName, dns: ["localhost"], ips: ["127.0.0.1"] });
+      await writeFile(tls.key, shown.key, { mode: 0o600 });
+      await writeFile(tls.cert, shown.cert);
+    };
+    await show("first");
+    const router = await several(2, told, tls);
+    const url = `https://127.0.0.1:${router.port}`;
+    const clients = Array.from({ length: 6 }, () => new VersionClient("HTTP/2 with TLS", url, authority.ca));
+    const headers = { authorization: `Bearer ${told.key}` };
+    const calls = clients.map((client) =>
+      client.ask({ headers, body: '{"model":"smol","messages":[],"stream":true}' }),
+    );
+    for (const call of calls) await call.waitFor("data: ");
+    await expect.poll(async () => (await on.admin.getStatus({})).requestsInFlight, soon).toBe(6);
+
+    await show("second");
+    router.running.child.kill("SIGHUP");
+    await until("the other certificate, everywhere", async () => {
+      const names = await Promise.all(Array.from({ length: 6 }, () => shownAt(router.port, authority.ca)));
+      return names.every((name) => name === "second");
+    });
+    const ended = router.running.end();
+    await until("GOAWAY to all", () => clients.every(({ session }) => session?.closed === true));
+    finish();
+    for (const call of calls) expect((await call.ended()).text).toContain("[DONE]");
+    expect(await ended).toBe(0);
+    for (const client of clients) client.close();
   });
 
   test("kill -9 of the first process leaves nobody behind on the port", async () => {
