@@ -8,6 +8,7 @@ import type { Logger } from "../platform/logger.ts";
 import { hearingSince, type LivenessVerdict } from "../reconcile/liveness.ts";
 import type { Snapshot, Store } from "../store/store.ts";
 import { changesBetween, isEmpty } from "./changes.ts";
+import { afterStep, stepBetween } from "./clock-step.ts";
 import { decide, type Decided, type Gathered } from "./decide.ts";
 import { desiredStates } from "./desired-states.ts";
 import type { Change } from "./manifest-change.ts";
@@ -66,6 +67,8 @@ export class ControlLoop {
   #policy: ControlPolicy;
   #awakeSince: Millis;
   #lastTurn: Millis;
+  /** By how much the wall clock was ahead of the one that never steps, at the last turn. */
+  #ahead: Millis;
   readonly #settledAt: Millis;
   #cancelTimer: () => void = () => undefined;
   #turn: Promise<void> | undefined;
@@ -83,6 +86,7 @@ export class ControlLoop {
     const now = options.clock.monotonic();
     this.#awakeSince = now;
     this.#lastTurn = now;
+    this.#ahead = aheadOf(options.clock);
     // Where nothing was served, no router can have anything in flight.
     const served = snapshot.replicas.some(({ state }) => state.kind === "ready" || state.kind === "draining");
     this.#settledAt = served ? plus(now, ROUTERS_RETURN) : now;
@@ -223,8 +227,11 @@ export class ControlLoop {
   /** Resolves to what tells the askers. */
   async #decideAndCommit(commands: readonly Command[], noted: readonly NewEvent[]): Promise<() => void> {
     const { store, clock } = this.#options;
+    const ahead = aheadOf(clock);
+    const step = stepBetween(this.#ahead, ahead);
+    if (step !== 0) this.#options.logger.warn({ step }, "this machine's clock was set; deadlines move with it");
     for (let attempt = 0; attempt < MOST_STALE; attempt++) {
-      const asked = obey(this.#snapshot, commands);
+      const asked = obey(afterStep(this.#snapshot, step), commands);
       const decided = this.#decide(asked.snapshot);
       const events = [...noted, ...asked.events, ...decided.events];
       const changes = changesBetween(this.#snapshot, decided.snapshot, events);
@@ -234,6 +241,7 @@ export class ControlLoop {
       if (written.ok) {
         // What was decided may be a reason for more: the next turn does not wait for a tick.
         if (!isEmpty(changes)) this.#isWoken = true;
+        this.#ahead = ahead;
         this.#adopt({ ...decided, events, snapshot: { ...decided.snapshot, revision: written.value } });
         return asked.settle;
       }
@@ -306,6 +314,8 @@ export class ControlLoop {
     });
   }
 }
+
+const aheadOf = (clock: Clock): Millis => millis(clock.now() - clock.monotonic());
 
 interface Obeyed {
   readonly snapshot: Snapshot;

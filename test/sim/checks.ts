@@ -16,7 +16,7 @@ const CAUSES: readonly string[] = [
 /** Events that no operator has ordered. */
 const UNPLANNED: readonly string[] = ["ReplicaLost", "ReplicaFailed", "GangAttemptEnded"];
 /** How a replica is said to go that nobody could wait for. */
-const LEFT = /the time to drain was over|its nodes? [^;]* (is|are) lost/;
+const LEFT = /its nodes? [^;]* (is|are) lost/;
 
 /** Looks at everything, after every step. */
 export class Checks {
@@ -82,9 +82,11 @@ export class Checks {
     this.fail({ rule: "no healthy engine is stopped without a cause", what });
   }
 
-  #onCut(stream: RoutedStream, { engine, replica }: SimProcess, ending: Ending): void {
+  #onCut(stream: RoutedStream, { engine, replica, startedAt }: SimProcess, ending: Ending): void {
     if (ending.by === "fault" || engine?.health !== "ready") return;
     const said = this.#world.events.get(replica) ?? [];
+    // A router has sent it where nobody has sent it to: to what came after a crash, by a table of before it.
+    if (!said.some(({ at, reason }) => reason === "ReplicaReady" && at >= startedAt)) return;
     if (this.#isUnplanned(said, stream)) return;
     // Without its other ranks it could not have gone on.
     if (this.#world.brokenMeetings.has(engine.meeting?.place ?? "")) return;

@@ -71,7 +71,7 @@ export class SimAgent {
         measure: (_, gpuIds) =>
           Promise.resolve({ host: bytes(GiB), gpus: gpuIds.map((uuid) => ({ uuid, bytes: USED })) }),
         stopTimeout: millis(10_000),
-        healthInterval: millis(3_000),
+        healthInterval: millis(5_000),
         hangPolicy: HANG_POLICY,
         logLines: 5,
       },

@@ -20,7 +20,7 @@ export interface Outcome {
 
 /** Everything comes up first, in ms. */
 const QUIET_START = 25_000;
-const TROUBLE = 200_000;
+const TROUBLE = 150_000;
 /** From the end of all faults on. A back-off of a minute and a drain of another may be under way. */
 const BOUND = 300_000;
 /** It stays as it is wanted for so long. */
