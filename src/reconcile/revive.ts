@@ -43,7 +43,7 @@ export function revived(
 }
 
 /** What its node says of it, when it has answered all the time; undefined: it does not, or nobody knows. */
-export function servingAs(replica: Replica, nodes: NodeReports): Seen | undefined {
+function servingAs(replica: Replica, nodes: NodeReports): Seen | undefined {
   // Of a gang the ranks that came back are told to stop: it serves with all of them or not at all.
   if (replica.placement?.gang !== undefined) return undefined;
   const sighting = sightingOf(replica, nodes);
