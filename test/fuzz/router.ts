@@ -1,9 +1,12 @@
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
+import { bytes } from "../../src/core/ids.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
+import { VersionClient } from "../fakes/versions-client.ts";
 import type { Chance } from "./chance.ts";
+import { DATA, type Frame, framesOf, mutatedConnection, plainConnection } from "./http2-frames.ts";
 import { mutatedBytes, mutatedText, mutatedValue } from "./mutate.ts";
-import { exchange } from "./socket.ts";
+import { exchange, recorded } from "./socket.ts";
 import type { OpenTarget, Target } from "./target.ts";
 
 const CHAT = {
@@ -161,24 +164,45 @@ async function engine(): Promise<{ readonly server: Server; readonly port: numbe
   return { server, port: address.port };
 }
 
+/** Frames changed, or frames as they are around a body that is. */
+function connection(chance: Chance, frames: readonly Frame[]): readonly Buffer[] {
+  if (chance.is(0.5)) return mutatedConnection(chance, frames);
+  const whole = body(chance, "/v1/chat/completions", "application/json").subarray(0, 16_384);
+  return plainConnection(frames.map((frame) => (frame.type === DATA ? { ...frame, payload: whole } : frame)));
+}
+
+/** One request over HTTP/2, and the connection's end. */
+async function recordRequest(port: number): Promise<void> {
+  const client = new VersionClient("HTTP/2", `http://127.0.0.1:${String(port)}`);
+  await client.ask({ body: JSON.stringify(CHAT), headers: { "x-a": "b" } }).ended();
+  client.close();
+}
+
 class RouterDoor implements OpenTarget {
   readonly #harness: RouterHarness;
   readonly #engine: Server;
+  readonly #frames: readonly Frame[];
 
-  private constructor(harness: RouterHarness, server: Server) {
+  private constructor(harness: RouterHarness, server: Server, frames: readonly Frame[]) {
     this.#harness = harness;
     this.#engine = server;
+    this.#frames = frames;
   }
 
   static async open(): Promise<RouterDoor> {
-    const harness = await RouterHarness.start();
+    // Some of the bodies are passed on as they come.
+    const harness = await RouterHarness.start({ limits: { keptBodyBytes: bytes(200) } });
     const { server, port } = await engine();
     await harness.serve({ m: [port] });
-    return new RouterDoor(harness, server);
+    return new RouterDoor(harness, server, framesOf(await recorded(harness.router.port, recordRequest)));
   }
 
   async once(chance: Chance): Promise<void> {
     const { port } = this.#harness.router;
+    if (chance.is(0.25)) {
+      await exchange(port, connection(chance, this.#frames));
+      return;
+    }
     const received = await exchange(port, pieces(chance), (so) => isWhole(so.toString("latin1")));
     const text = received.toString("latin1");
     if (/^HTTP\/1\.1 500 /.test(text) || /TypeError|RangeError|at file:/.test(text))
@@ -186,6 +210,8 @@ class RouterDoor implements OpenTarget {
   }
 
   async check(): Promise<void> {
+    const fault = this.#harness.logs.find(({ level, code }) => Number(level) >= 50 || code === 500);
+    if (fault !== undefined) throw new Error(JSON.stringify(fault));
     this.#harness.logs.length = 0;
     const answer = await this.#harness.post({ model: "m", messages: [{ role: "user", content: "hi" }] });
     const text = await answer.text();
@@ -208,5 +234,5 @@ function isWhole(text: string): boolean {
   return length === undefined ? text.endsWith("0\r\n\r\n") : text.length >= end + 4 + Number(length);
 }
 
-/** The router's port, as raw bytes: HTTP/1.1, JSON, forms and every API that it translates. */
+/** The router's port, as raw bytes: HTTP/1.1 and HTTP/2, JSON, forms and every API that it translates. */
 export const routerTarget: Target = { name: "router", atOnce: 8, open: () => RouterDoor.open() };
