@@ -117,6 +117,23 @@ test("one of many that leaves ends its own engine's request alone", async () => 
   await until("both gone", () => upstream.openConnections === 0);
 });
 
+test("one that asks and leaves at once, over and over, is sent away, and nothing of it stays", async () => {
+  const upstream = await start();
+  const flood = new VersionClient("HTTP/2", harness.url);
+  const { session } = flood;
+  for (let n = 0; n < 100 && session?.closed === false; n++) {
+    const calls = Array.from({ length: 50 }, () => flood.ask({ body: '{"model":"m"}' }));
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const call of calls) call.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await until("the connection's end", () => session?.destroyed === true, { timeoutMs: 10_000 });
+  flood.close();
+  await harness.idle();
+  await until("the engine left alone", () => upstream.openConnections <= 4);
+  expect((await harness.post({ model: "m" })).status).toBe(200);
+});
+
 describe("connections that nothing is asked on", () => {
   test("one is told to go when it has been idle for long", async () => {
     await start({ limits: { clientIdle: millis(200) } });
