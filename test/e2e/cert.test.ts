@@ -63,7 +63,7 @@ test("without an authority the way to one is told", async () => {
 test.each([
   { role: "node", says: /^agent\.yaml on that node: tls: \{ ca: / },
   { role: "router", says: /^router\.yaml: server_tls: \{ ca: / },
-  { role: "viewer", says: /^llmgw ctl --ca / },
+  { role: "viewer", says: /^llmgw ctl login https:\/\/HOST:7443 --ca / },
 ])("a certificate for a $role comes with the place where it is named", async ({ role, says }) => {
   const folder = join(dir, role);
   await cert("init", "--dir", folder);

@@ -38,5 +38,5 @@ function hintFor(role: GrantedRole | "node", { certificate, key }: Made): string
   const files = `{ ca: …/ca.pem, cert: ${certificate}, key: ${key} }`;
   if (role === "node") return `agent.yaml on that node: tls: ${files}`;
   if (role === "router") return `router.yaml: server_tls: ${files}`;
-  return `llmgw ctl --ca …/ca.pem --cert ${certificate} --key ${key}`;
+  return `llmgw ctl login https://HOST:7443 --ca …/ca.pem --cert ${certificate} --key ${key}`;
 }
