@@ -49,36 +49,56 @@ export function infoLines(logger: Logger): InfoLine {
     if (!logger.isLevelEnabled("info")) return;
     const more = JSON.stringify(fields).slice(1, -1);
     const text = `${begin}${time()}${rest}${more === "" ? "" : `,${more}`},"msg":${JSON.stringify(message)}}\n`;
-    stream.write(withoutSecretsInLine(text));
+    const line = withoutSecretsInLine(text);
+    if (stream instanceof LineBatch) stream.writeSoon(line);
+    else stream.write(line);
   };
 }
 
 interface Inside {
-  readonly [pino.symbols.streamSym]: { write(line: string): void };
+  readonly [pino.symbols.streamSym]: LineBatch | { write(line: string): void };
   /** A field of the time, with the comma before it. */
   readonly [pino.symbols.timeSym]: () => string;
 }
 
+/** How long a line may wait that comes by the thousand. */
+const SOON_MS = 50;
+/** Of lines that wait: more are written at once. */
+const MOST_WAITING = 65_536;
+
 /**
- * Lines of one turn of the event loop go out in one write: a router writes thousands a second. They are not older than that
- * turn when it does, and what is left goes out when the process ends by itself.
+ * Lines of one turn of the event loop go out in one write, and those that come by the thousand wait for each other a little
+ * longer. All keep their order, and what is left goes out when the process ends by itself.
  */
 class LineBatch {
   readonly #stderr = pino.destination({ fd: 2, sync: true });
   #lines = "";
+  #isDue = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor() {
     process.once("exit", this.#flush);
   }
 
   write(line: string): void {
-    if (this.#lines === "") setImmediate(this.#flush);
     this.#lines += line;
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(this.#flush);
+  }
+
+  writeSoon(line: string): void {
+    this.#lines += line;
+    if (this.#lines.length > MOST_WAITING) this.#flush();
+    else this.#timer ??= setTimeout(this.#flush, SOON_MS);
   }
 
   readonly #flush = (): void => {
     const lines = this.#lines;
     this.#lines = "";
+    this.#isDue = false;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (lines !== "") this.#stderr.write(lines);
   };
 }

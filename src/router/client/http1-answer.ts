@@ -1,5 +1,7 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientResponse } from "./http-exchange.ts";
+
+type Socket = IncomingMessage["socket"];
 
 /** Up to here bytes go out as text of one byte a character: node:http then joins them with the head, and the socket has one write. */
 const JOIN_BYTES = 16_384;
@@ -12,6 +14,8 @@ const LAST_CHUNK = "0\r\n\r\n";
 export class Http1Answer implements ClientResponse {
   readonly #res: ServerResponse;
   #isFramed = false;
+  /** The head is on its way: what follows may go to the socket itself. */
+  #isUnderWay = false;
 
   constructor(res: ServerResponse) {
     this.#res = res;
@@ -22,7 +26,7 @@ export class Http1Answer implements ClientResponse {
   }
 
   get writableNeedDrain(): boolean {
-    return this.#res.writableNeedDrain;
+    return this.#res.writableNeedDrain || this.#res.socket?.writableNeedDrain === true;
   }
 
   /** The connection closes behind it. */
@@ -49,12 +53,22 @@ export class Http1Answer implements ClientResponse {
     const bytes = asBytes(chunk);
     // A chunk of no bytes would end the answer.
     if (bytes.length === 0) return !this.writableNeedDrain;
-    if (bytes.length <= JOIN_BYTES) return this.#res.write(this.#framed(bytes), "latin1");
-    return this.#writeLarge(bytes);
+    if (bytes.length > JOIN_BYTES) return this.#writeLarge(bytes);
+    const text = this.#framed(bytes);
+    const socket = this.#isUnderWay ? this.#idleSocket() : undefined;
+    this.#isUnderWay = true;
+    return socket === undefined ? this.#res.write(text, "latin1") : socket.write(text, "latin1");
+  }
+
+  /** The client's connection, if it is this answer's turn and nothing waits to be sent on it: node:http need not put it in order. */
+  #idleSocket(): Pick<Socket, "write"> | undefined {
+    const { socket } = this.#res;
+    return socket?.writable === true && this.#res.writableLength === 0 ? socket : undefined;
   }
 
   /** Its pieces leave together too, and none is copied. */
   #writeLarge(bytes: Buffer): boolean {
+    this.#isUnderWay = true;
     if (!this.#isFramed) return this.#res.write(bytes);
     this.#res.write(`${bytes.length.toString(16)}\r\n`, "latin1");
     this.#res.write(bytes);
@@ -81,7 +95,9 @@ export class Http1Answer implements ClientResponse {
   }
 
   once(event: "drain", listener: () => void): void {
-    this.#res.once(event, listener);
+    // What went to the socket itself is no business of the answer's.
+    if (this.#res.writableNeedDrain) this.#res.once(event, listener);
+    else this.#res.socket?.once(event, listener);
   }
 }
 
