@@ -117,6 +117,30 @@ test("one of many that leaves ends its own engine's request alone", async () => 
   await until("both gone", () => upstream.openConnections === 0);
 });
 
+test("a body with trailers is whole, and they stay here", async () => {
+  const upstream = await start();
+  client = new VersionClient("HTTP/2", harness.url);
+  const headers = { ":method": "POST", ":path": "/v1/chat/completions", "content-type": "application/json" };
+  const stream = client.session?.request(headers, { waitForTrailers: true, endStream: false });
+  stream?.on("wantTrailers", () => {
+    stream.sendTrailers({ "x-t": "1" });
+  });
+  stream?.end('{"model":"m"}');
+  stream?.resume();
+  await until("the answer", () => stream?.sentTrailers !== undefined && stream.destroyed);
+  expect(upstream.requests.map(({ body }) => body.toString())).toEqual(['{"model":"m"}']);
+  expect(upstream.requests[0]?.head).not.toMatch(/x-t|transfer-encoding/i);
+});
+
+test("a body of another length than was said reaches no engine", async () => {
+  const upstream = await start();
+  client = new VersionClient("HTTP/2", harness.url);
+  const headers = { "content-length": "5" };
+  expect((await client.ask({ body: '{"model":"m"}', headers }).ended()).end).toBe("cut");
+  expect((await harness.post({ model: "m" })).status).toBe(200);
+  expect(upstream.requests).toHaveLength(1);
+});
+
 test("one that asks and leaves at once, over and over, is sent away, and nothing of it stays", async () => {
   const upstream = await start();
   const flood = new VersionClient("HTTP/2", harness.url);
