@@ -48,6 +48,25 @@ async function getHttp2(port: number, path: string): Promise<string> {
   return text;
 }
 
+test("a client of HTTP/2 that is killed has left", async () => {
+  const came = Promise.withResolvers<undefined>();
+  const left = Promise.withResolvers<undefined>();
+  const { port } = await serve((request) => {
+    request.on("close", () => {
+      left.resolve(undefined);
+    });
+    came.resolve(undefined);
+  });
+  const socket = tcpConnect(port, "127.0.0.1");
+  const session = http2Connect(`http://127.0.0.1:${String(port)}`, { createConnection: () => socket });
+  session.on("error", () => undefined);
+  session.request({ ":path": "/", ":method": "POST" }, { endStream: false }).on("error", () => undefined);
+  await came.promise;
+  // As the system does it for a process that ends: without a word of HTTP/2.
+  socket.destroy();
+  await left.promise;
+});
+
 describe("one port", () => {
   test("speaks HTTP/1.1 and HTTP/2 without TLS", async () => {
     const { port } = await serve(echo);
