@@ -52,7 +52,7 @@ function vllmRank(args: readonly string[]): Rank {
     options: {
       ...{ host: text, port: text, "max-model-len": text, "gpu-memory-utilization": text },
       ...{ "tensor-parallel-size": text, "pipeline-parallel-size": text, nnodes: text, "node-rank": text },
-      ...{ "master-addr": text, "master-port": text, "disable-access-log-for-endpoints": text },
+      ...{ "master-addr": text, "master-port": text, "disable-access-log-for-endpoints": text, middleware: text },
       ...{ headless: flag, "enable-prompt-tokens-details": flag, "served-model-name": { ...text, multiple: true } },
     },
   });
