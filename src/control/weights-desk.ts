@@ -56,6 +56,7 @@ export class WeightsDesk {
   readonly #bytes = { origin: 0, peer: 0 };
   readonly #counted = new Map<NodeId, Counted>();
   #cancel: (() => void) | undefined;
+  #isSoon = false;
   #isStopped = false;
 
   constructor(options: DeskOptions) {
@@ -80,8 +81,11 @@ export class WeightsDesk {
     );
   }
 
+  /** A node has said something new, or is gone. */
   changed(): void {
-    if (this.#isStopped) return;
+    // With many nodes there is always something new: what is planned is not put off by it.
+    if (this.#isStopped || this.#isSoon) return;
+    this.#isSoon = true;
     this.#cancel?.();
     this.#cancel = this.#options.clock.after(GATHER_FOR, () => {
       this.#look();
@@ -95,6 +99,7 @@ export class WeightsDesk {
 
   #look(): void {
     this.#cancel = undefined;
+    this.#isSoon = false;
     const { agents, clock, isOn } = this.#options;
     const nodes = agents.gatherSharing();
     this.#count(nodes);
@@ -104,6 +109,7 @@ export class WeightsDesk {
       : new Map<NodeId, SharingPlan>(nodes.map(({ id }) => [id, alone(nodes, id)]));
     for (const [node, plan] of plans) agents.publishSharing(node, plan);
     if (!this.#isStopped && nodes.some(({ report }) => report.transfers.length > 0)) {
+      // Telling a node may have brought news at once.
       this.#cancel ??= clock.after(LOOK_EVERY, () => {
         this.#look();
       });

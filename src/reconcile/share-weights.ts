@@ -1,6 +1,6 @@
-import { fingerprint } from "../core/fingerprint.ts";
 import type { Millis, NodeId } from "../core/ids.ts";
-import type { SharedFile, SharedTransfer, SharingReport } from "../core/sharing.ts";
+import type { SharedTransfer, SharingReport } from "../core/sharing.ts";
+import { compare, isOfUse, nearest, type Ring, ringOf, type RingSource } from "./share-ring.ts";
 
 /** A node that is connected, with what it last said. */
 export interface SharingMember {
@@ -45,16 +45,21 @@ export interface SharingDecision {
 }
 
 interface Asker {
+  readonly id: NodeId;
   readonly member: SharingMember;
   readonly transfer: SharedTransfer;
 }
 
-/** All that ask for one file in one site, and all that have it there. */
+/** All that ask for one file in one site, and all that have it there, or some of it. */
 interface Group {
   readonly key: string;
   readonly askers: readonly Asker[];
-  readonly holders: readonly { readonly member: SharingMember; readonly file: SharedFile }[];
-  readonly lead: Lead | undefined;
+  /** Those that no holder is of use to. */
+  readonly orphans: readonly Asker[];
+  readonly holders: Ring;
+  readonly partial: Ring;
+  /** Nobody is sent there for this file. */
+  readonly wrong: ReadonlySet<NodeId>;
 }
 
 const MOST_HOLDERS = 3;
@@ -73,59 +78,47 @@ export function shareWeights(
   const leads = new Map<string, Lead>();
   const wanted = new Map<NodeId, WantedFrom[]>();
   const connected = new Set(members.map(({ id }) => id));
-  for (const [name, group] of groupsOf(members, before)) {
-    const lead = nextLead(group, { connected, now, policy });
+  for (const [name, group] of groupsOf(members)) {
+    const lead = nextLead(group, before.get(name), { connected, now, policy });
     if (lead !== undefined) leads.set(name, lead);
-    const isHopeless = lead !== undefined && orphans(group).every(({ member }) => lead.passed.includes(member.id));
+    const ordering = orderingOf(group, lead);
     for (const asker of group.askers) {
-      const order = orderFor(asker, { group, lead, isHopeless });
-      wanted.set(asker.member.id, [...(wanted.get(asker.member.id) ?? []), order]);
+      const orders = wanted.get(asker.id) ?? [];
+      orders.push(orderFor(asker, ordering));
+      wanted.set(asker.id, orders);
     }
   }
   return { leads, wanted };
 }
 
-function groupsOf(members: readonly SharingMember[], before: Leads): ReadonlyMap<string, Group> {
+function groupsOf(members: readonly SharingMember[]): ReadonlyMap<string, Group> {
   const nameOf = (site: string, key: string): string => `${site} ${key}`;
   const asked = Map.groupBy(
-    members.flatMap((member) => member.report.transfers.map((transfer) => ({ member, transfer }))),
+    members.flatMap((member) => member.report.transfers.map((transfer) => ({ id: member.id, member, transfer }))),
     ({ member, transfer }) => nameOf(member.site, transfer.file.key),
   );
   const held = Map.groupBy(
     members.flatMap((member) =>
       member.serves
-        ? member.report.held.filter(({ key }) => asked.has(nameOf(member.site, key))).map((file) => ({ member, file }))
+        ? member.report.held
+            .filter(({ key }) => asked.has(nameOf(member.site, key)))
+            .map((file) => ({ id: member.id, site: member.site, file }))
         : [],
     ),
-    ({ member, file }) => nameOf(member.site, file.key),
+    ({ site, file }) => nameOf(site, file.key),
   );
-  return new Map(
-    [...asked].flatMap(([name, askers]) => {
-      const [first] = askers;
-      if (first === undefined) return [];
-      const wrong = new Set(askers.flatMap(({ transfer }) => transfer.wrong));
-      const holders = (held.get(name) ?? []).filter(({ member }) => !wrong.has(member.id));
-      const group = { key: first.transfer.file.key, askers, holders, lead: before.get(name) };
-      return [[name, group] as const];
-    }),
-  );
+  return new Map([...asked].map(([name, askers]) => [name, groupOf(askers, held.get(name) ?? [])]));
 }
 
-/** What is not known contradicts nothing. */
-const isSame = (a: SharedFile, b: SharedFile): boolean =>
-  (a.sha256 === "" || b.sha256 === "" || a.sha256 === b.sha256) &&
-  (a.bytes === 0 || b.bytes === 0 || a.bytes === b.bytes);
-
-const isWithinReach = ({ member, transfer }: Asker, other: SharingMember): boolean =>
-  other.id !== member.id && !transfer.unreachable.includes(other.id);
-
-const holdersFor = (asker: Asker, group: Group): readonly NodeId[] =>
-  group.holders
-    .filter(({ member, file }) => isWithinReach(asker, member) && isSame(file, asker.transfer.file))
-    .map(({ member }) => member.id);
-
-const orphans = (group: Group): readonly Asker[] =>
-  group.askers.filter((asker) => holdersFor(asker, group).length === 0);
+function groupOf(askers: readonly Asker[], held: readonly RingSource[]): Group {
+  const wrong = new Set(askers.flatMap(({ transfer }) => transfer.wrong));
+  const holders = ringOf(held.filter(({ id }) => !wrong.has(id)));
+  const partial = askers
+    .filter(({ id, member, transfer }) => member.serves && transfer.done > 0 && !wrong.has(id))
+    .map(({ id, transfer }) => ({ id, file: transfer.file }));
+  const orphans = askers.filter((asker) => nearest(holders, asker, 1).length === 0);
+  return { key: askers[0]?.transfer.file.key ?? "", askers, orphans, holders, partial: ringOf(partial), wrong };
+}
 
 interface Looking {
   readonly connected: ReadonlySet<NodeId>;
@@ -133,30 +126,26 @@ interface Looking {
   readonly policy: SharingPolicy;
 }
 
-function nextLead(group: Group, looking: Looking): Lead | undefined {
-  const { lead } = group;
-  const candidates = orphans(group);
-  if (candidates.length === 0) return undefined;
-  const kept = lead === undefined ? undefined : keptLead(lead, candidates, looking);
+function nextLead({ orphans }: Group, lead: Lead | undefined, looking: Looking): Lead | undefined {
+  if (orphans.length === 0) return undefined;
+  const kept = lead === undefined ? undefined : keptLead(lead, orphans, looking);
   if (kept !== undefined) return kept;
-  const passed = lead === undefined ? [] : passedBy(lead, candidates);
-  const [best] = candidates
-    .filter(({ member }) => !passed.includes(member.id))
-    .toSorted((a, b) => rank(b) - rank(a) || compare(a.member.id, b.member.id));
-  const next = best ?? candidates[0];
+  const passed = lead === undefined ? [] : passedBy(lead, orphans);
+  const [best] = orphans
+    .filter(({ id }) => !passed.includes(id))
+    .toSorted((a, b) => rank(b) - rank(a) || compare(a.id, b.id));
+  const next = best ?? orphans[0];
   if (next === undefined) return undefined;
-  return { leader: next.member.id, done: next.transfer.done, since: looking.now, passed };
+  return { leader: next.id, done: next.transfer.done, since: looking.now, passed };
 }
 
 /** One that the others can fetch from; of those the one that goes there already, else the one that has the most. */
 const rank = ({ member, transfer }: Asker): number =>
   (member.serves ? 2 ** 52 : 0) + (transfer.doing === "origin" ? 2 ** 51 : 0) + Math.min(transfer.done, 2 ** 50);
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
 /** The leader of before as long as there is hope in it. */
-function keptLead(lead: Lead, candidates: readonly Asker[], { connected, now, policy }: Looking): Lead | undefined {
-  const asker = candidates.find(({ member }) => member.id === lead.leader);
+function keptLead(lead: Lead, orphans: readonly Asker[], { connected, now, policy }: Looking): Lead | undefined {
+  const asker = orphans.find(({ id }) => id === lead.leader);
   if (asker === undefined) {
     // Connected and no longer asking: it has failed. Not connected: nobody knows.
     return connected.has(lead.leader) || now - lead.since >= policy.goneAfter ? undefined : lead;
@@ -167,50 +156,46 @@ function keptLead(lead: Lead, candidates: readonly Asker[], { connected, now, po
 }
 
 /** A leader that is still at it and makes no headway is not chosen again while there is another. */
-const passedBy = (lead: Lead, candidates: readonly Asker[]): readonly NodeId[] =>
-  candidates.some(({ member }) => member.id === lead.leader) ? [...lead.passed, lead.leader] : lead.passed;
+const passedBy = (lead: Lead, orphans: readonly Asker[]): readonly NodeId[] =>
+  orphans.some(({ id }) => id === lead.leader) ? [...lead.passed, lead.leader] : lead.passed;
 
 interface Ordering {
   readonly group: Group;
   readonly lead: Lead | undefined;
+  /** What the others may take from; undefined: it is not here, or gives nothing. */
+  readonly leader: RingSource | undefined;
+  /** Whether it is one of those that ask. If not, it may well be at the source all the same. */
+  readonly isLeading: boolean;
+  readonly orphans: ReadonlySet<NodeId>;
+  /** Every one of them came to a halt. */
   readonly isHopeless: boolean;
 }
 
-function orderFor(asker: Asker, { group, lead, isHopeless }: Ordering): WantedFrom {
-  const { id } = asker.member;
-  const { key } = group;
-  const holders = holdersFor(asker, group);
-  const isOrphan = holders.length === 0;
-  const others = group.askers.filter(
-    ({ member, transfer }) =>
-      isWithinReach(asker, member) && member.serves && isSame(transfer.file, asker.transfer.file),
-  );
-  const wrong = new Set(group.askers.flatMap(({ transfer }) => transfer.wrong));
-  const willing = others.filter(({ member }) => !wrong.has(member.id));
-  const leader = isOrphan ? willing.filter(({ member }) => member.id === lead?.leader) : [];
-  const partial = willing.filter(({ member, transfer }) => member.id !== lead?.leader && transfer.done > 0);
-  const isLeading = group.askers.some(({ member }) => member.id === lead?.leader);
-  const isWorthWaiting = leader.length > 0 || partial.length > 0 || !isLeading;
+function orderingOf(group: Group, lead: Lead | undefined): Ordering {
+  const leading = group.askers.find(({ id }) => id === lead?.leader);
+  const gives = leading?.member.serves === true && !group.wrong.has(leading.id);
   return {
-    key,
-    // A leader that gives nothing to anyone is no reason to wait.
-    toOrigin: isOrphan && (lead?.leader === id || isHopeless || !isWorthWaiting),
-    leaderDone: lead?.done ?? 0,
-    sources: [
-      ...nearest(id, key, holders).slice(0, MOST_HOLDERS),
-      ...leader.map(({ member }) => member.id),
-      ...nearest(
-        id,
-        key,
-        partial.map(({ member }) => member.id),
-      ).slice(0, MOST_PARTIAL),
-    ],
+    ...{ group, lead },
+    leader: leading !== undefined && gives ? { id: leading.id, file: leading.transfer.file } : undefined,
+    isLeading: leading !== undefined,
+    orphans: new Set(group.orphans.map(({ id }) => id)),
+    isHopeless: lead !== undefined && group.orphans.every(({ id }) => lead.passed.includes(id)),
   };
 }
 
-/** An order of its own for each asker, and always the same: so many askers spread over all that have the file. */
-const nearest = (asker: NodeId, key: string, sources: readonly NodeId[]): readonly NodeId[] =>
-  sources
-    .map((source) => ({ source, score: fingerprint([asker, source, key]) }))
-    .toSorted((a, b) => compare(a.score, b.score))
-    .map(({ source }) => source);
+/** A leader that gives nothing is no reason to wait. */
+const mustGo = ({ id }: Asker, { lead, isLeading, isHopeless }: Ordering, hasSource: boolean): boolean =>
+  lead?.leader === id || isHopeless || (isLeading && !hasSource);
+
+function orderFor(asker: Asker, ordering: Ordering): WantedFrom {
+  const { group, lead, leader, orphans } = ordering;
+  const isOrphan = orphans.has(asker.id);
+  const first = isOrphan && leader !== undefined && isOfUse(asker, leader) ? [leader.id] : [];
+  const partial = nearest(group.partial, asker, MOST_PARTIAL + 1).filter((id) => id !== lead?.leader);
+  return {
+    key: group.key,
+    toOrigin: isOrphan && mustGo(asker, ordering, first.length + partial.length > 0),
+    leaderDone: lead?.done ?? 0,
+    sources: [...nearest(group.holders, asker, MOST_HOLDERS), ...first, ...partial.slice(0, MOST_PARTIAL)],
+  };
+}

@@ -1,8 +1,11 @@
-import { open, readFile, rename, symlink } from "node:fs/promises";
+import { mkdir, open, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { request as ask } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createRecordBook } from "../../src/agent/weights/folder.ts";
+import { withHeld } from "../../src/agent/weights/record.ts";
 import { millis, nodeId } from "../../src/core/ids.ts";
+import { ok } from "../../src/core/result.ts";
 import { type CountingOrigin, countingOrigin } from "../fakes/counting-origin.ts";
 import { MIB, seeded, sha256Of } from "../fakes/download-fixture.ts";
 import { type SharingNode, SharingSite } from "../fakes/sharing-site.ts";
@@ -69,6 +72,31 @@ describe("weights between nodes", () => {
     const files = await Promise.all(nodes.map((node) => fetchOn(node, spec(origin.url))));
     expect(files.every((file) => file.equals(DATA))).toBe(true);
     expect(origin.sent).toBeLessThanOrEqual(DATA.length * 1.05);
+  });
+
+  test("two models that have a file in common fetch it once", async () => {
+    const node = await site.node("a");
+    let asked = 0;
+    const job = {
+      ...{ key: "f/model.gguf", source: "hf:acme/m", bytes: 3 },
+      request: {
+        ...{ target: join(node.dir, "f/model.gguf"), sha256: sha256Of(Buffer.from("abc")) },
+        ...{ signal: new AbortController().signal, onProgress: () => undefined },
+      },
+      fromOrigin: async () => {
+        asked += 1;
+        await mkdir(join(node.dir, "f"), { recursive: true });
+        await writeFile(join(node.dir, "f/model.gguf"), "abc");
+        return ok({ bytes: 3, sha256: sha256Of(Buffer.from("abc")) });
+      },
+      settle: ({ bytes, sha256 }: { readonly bytes: number; readonly sha256: string }) =>
+        createRecordBook().change(join(node.dir, "f"), (record) =>
+          withHeld(record, { name: "model.gguf", bytes, sha256 }),
+        ),
+    };
+    const both = await Promise.all([node.peers.fetch(job), node.peers.fetch(job)]);
+    expect(both.map((one) => one.ok)).toEqual([true, true]);
+    expect(asked).toBe(1);
   });
 
   test("switched off, everyone goes to the source", async () => {

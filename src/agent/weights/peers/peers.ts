@@ -40,6 +40,7 @@ export class Peers {
   readonly #shelf: Shelf;
   readonly #exchange: Exchange;
   readonly #port: PeerPort;
+  readonly #running = new Map<string, Promise<void>>();
   #address: PeerAddress | undefined;
   #tls: FollowedTls | undefined;
   #isClosed = false;
@@ -118,7 +119,29 @@ export class Peers {
     this.#exchange.hold(await this.#shelf.held());
   }
 
+  /** One at a time fetches a file: a model has several names, and a file has one. */
   async fetch(job: SharedJob): Promise<Result<FetchedWeights, WeightFailure>> {
+    const before = this.#running.get(job.key);
+    const running = before === undefined ? this.#fetch(job) : before.then(() => this.#fetchUnlessHeld(job));
+    const ended = running.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#running.set(job.key, ended);
+    try {
+      return await running;
+    } finally {
+      if (this.#running.get(job.key) === ended) this.#running.delete(job.key);
+    }
+  }
+
+  async #fetchUnlessHeld(job: SharedJob): Promise<Result<FetchedWeights, WeightFailure>> {
+    const held = (await this.#shelf.held()).find(({ key }) => key === job.key);
+    const wanted = job.request.sha256?.toLowerCase() ?? held?.sha256;
+    return held !== undefined && held.sha256 === wanted ? ok(held) : await this.#fetch(job);
+  }
+
+  async #fetch(job: SharedJob): Promise<Result<FetchedWeights, WeightFailure>> {
     const { node, downloader, clock, random, logger } = this.#options;
     const visiting = { node, tls: (peer: string) => this.#tlsTo(peer) };
     const refresh = (): Promise<void> => this.refresh();
