@@ -65,6 +65,8 @@ export class Replica {
   #memory: MeasuredMemory | undefined;
   /** The launch that is watched. */
   #current: Current | undefined;
+  /** The disk would not take what is known of it; tried again, or the next agent has to prove the engine anew. */
+  #isRecordBehind = false;
   readonly #log: EngineLog;
   /** Lets go of the preparation or the launch under way. */
   #work = new AbortController();
@@ -264,6 +266,7 @@ export class Replica {
     exited,
   }: Pick<Launched, "record"> & { engine: Engine; exited: Launched["exited"] | undefined }): void {
     const pids = new Set([record.process.pid]);
+    this.#isRecordBehind = false;
     this.#current = { record, engine, pids, killsBefore: memoryKillsSoFar(record.cgroups, this.#node.machine) };
     this.#log.keepSmall();
     this.#engineLabel = `${record.engine.name} ${record.engine.version}`;
@@ -279,6 +282,7 @@ export class Replica {
         this.#dispatch({ kind: "proven", capacity });
       },
       health: (answered) => {
+        if (this.#isRecordBehind) this.#amendRecord({});
         this.#dispatch({ kind: answered ? "answered" : "unanswered" });
       },
       hung: (reason) => {
@@ -379,7 +383,15 @@ export class Replica {
       if (this.#current === undefined) return;
       const record = { ...this.#current.record, ...change };
       this.#current = { ...this.#current, record };
-      await writeLaunchRecord(this.#folder, record, this.#node.machine);
+      const wasBehind = this.#isRecordBehind;
+      this.#isRecordBehind = true;
+      try {
+        await writeLaunchRecord(this.#folder, record, this.#node.machine);
+        this.#isRecordBehind = false;
+      } catch (error) {
+        // Said once.
+        if (!wasBehind) throw error;
+      }
     });
   }
 }

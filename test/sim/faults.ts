@@ -68,6 +68,13 @@ function killAgent(world: World, node: SimNode): void {
   });
 }
 
+function killPlane(world: World): void {
+  world.plane.kill();
+  world.clock.after(world.dice.between(0, 40_000), () => {
+    void world.plane.start();
+  });
+}
+
 export const FAULTS: readonly Fault[] = [
   {
     name: "a stream breaks: premature close",
@@ -96,6 +103,15 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   { name: "an agent is killed", weight: 4, strike: ofNode(killAgent) },
+  {
+    name: "an agent is killed in the middle of what it does",
+    weight: 3,
+    strike: ofNode((world, node) => {
+      node.host.tripwire = () => {
+        killAgent(world, node);
+      };
+    }),
+  },
   {
     name: "an agent is restarted",
     weight: 2,
@@ -198,12 +214,15 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "the control plane is killed",
     weight: 3,
+    strike: killPlane,
+  },
+  {
+    name: "the control plane is killed in the middle of a commit",
+    weight: 2,
     strike: (world) => {
-      if (world.plane.running === undefined) return;
-      world.plane.kill();
-      world.clock.after(world.dice.between(0, 40_000), () => {
-        void world.plane.start();
-      });
+      world.plane.tripwire = () => {
+        killPlane(world);
+      };
     },
   },
 ];
@@ -217,10 +236,12 @@ export function heal(world: World): void {
   }
   for (const node of world.nodes) {
     const { host } = node;
+    host.tripwire = undefined;
     Object.assign(host, { slowness: 1, isDiskFull: false, badStarts: 0, isCutOff: false });
     host.wall.offset = 0;
     node.failedGpus.clear();
     world.startAgent(node);
   }
   world.plane.wall.offset = 0;
+  world.plane.tripwire = undefined;
 }

@@ -123,8 +123,7 @@ const ORDERS: readonly Order[] = [
     name: "delete",
     weight: 1,
     give: ofProfile(({ admin, forms }, name) => {
-      forms.delete(name);
-      return admin.delete({ kind: "profile", name });
+      return admin.delete({ kind: "profile", name }).then(() => forms.delete(name));
     }),
   },
   {

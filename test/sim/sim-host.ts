@@ -51,6 +51,8 @@ export class SimHost {
   slowness = 1;
   /** So many engines end right after their start. */
   badStarts = 0;
+  /** Called in the middle of the next thing that its agent does to it. */
+  tripwire: (() => void) | undefined;
   /** No engine is sent work from here any more: nothing on its network comes through. */
   isCutOff = false;
   readonly #clock: SimClock;

@@ -30,6 +30,20 @@ export function machineOf(host: SimHost, life: Lifetime, around: Surroundings): 
     await Promise.resolve();
     return life.isOver() ? never() : value;
   };
+  /** As `reply`, where an agent can be killed before or after it happened. */
+  const touch = <T>(work: () => T): Promise<T> =>
+    reply(() => {
+      const trip = host.tripwire;
+      host.tripwire = undefined;
+      if (trip === undefined || dice.chance(0.5)) {
+        const value = work();
+        trip?.();
+        return value;
+      }
+      trip();
+      // Whoever asked is not there any more.
+      return undefined as T;
+    });
   const written = (path: string, text: string): void => {
     if (host.isDiskFull) throw new NoSpace(`ENOSPC: no space left on device, write '${path}'`);
     host.disk.set(path, text);
@@ -38,15 +52,15 @@ export function machineOf(host: SimHost, life: Lifetime, around: Surroundings): 
     newLaunchId: () => `launch-${String(dice.whole(1, 2 ** 40))}`,
     cpuFlags: () => reply(() => []),
     readBootId: () => reply(() => host.bootId),
-    ...processesOf(host, life, reply),
+    ...processesOf(host, life, { reply, touch }),
     ...controlGroups(reply),
     readText: (path) => reply(() => host.disk.get(path)),
     writeFile: (path, text) =>
-      reply(() => {
+      touch(() => {
         written(path, typeof text === "string" ? text : "");
       }),
     remove: (path) =>
-      reply(() => {
+      touch(() => {
         for (const name of [...host.disk.keys()]) if (isBelow(path, name)) host.disk.delete(name);
       }),
     listFolders: (path) => reply(() => foldersIn(path, [...host.disk.keys()])),
@@ -65,7 +79,7 @@ export function machineOf(host: SimHost, life: Lifetime, around: Surroundings): 
 
 type Reply = <T>(work: () => T) => Promise<T>;
 
-function processesOf(host: SimHost, life: Lifetime, reply: Reply) {
+function processesOf(host: SimHost, life: Lifetime, { reply, touch }: Record<"reply" | "touch", Reply>) {
   const all = (): readonly SimProcess[] => [...host.processes.values()];
   const marked = (name: string, value: string) => all().filter(({ env }) => env[name] === value);
   return {
@@ -79,7 +93,7 @@ function processesOf(host: SimHost, life: Lifetime, reply: Reply) {
     readArguments: (pid: number) => reply(() => host.processes.get(pid)?.argv ?? []),
     readEnvironment: (pid: number) => reply(() => host.processes.get(pid)?.env ?? {}),
     spawnDetached: (program: Parameters<Machine["spawnDetached"]>[0]) =>
-      reply((): Awaited<ReturnType<Machine["spawnDetached"]>> => {
+      touch((): Awaited<ReturnType<Machine["spawnDetached"]>> => {
         host.disk.delete(program.statusPath);
         const { engine, keeper, exited } = host.spawn(program);
         return ok({ pid: engine.stat.pid, keeper: keeper.stat.pid, exited: exited.promise });

@@ -44,6 +44,8 @@ interface Running {
 /** The one store of the simulated cluster, and the control plane that runs on it when one does. */
 export class SimPlane {
   readonly wall: WallClock = { offset: 0 };
+  /** Called in the middle of the next commit. */
+  tripwire: (() => void) | undefined;
   readonly #parts: PlaneParts;
   #store: Store | undefined;
   #running: Running | undefined;
@@ -120,8 +122,15 @@ export class SimPlane {
       load: () => alive(() => store.load()),
       commit: (revision, changes, now) =>
         alive(async () => {
+          const trip = this.tripwire;
+          this.tripwire = undefined;
+          if (trip !== undefined && this.#parts.dice.chance(0.5)) {
+            trip();
+            return never();
+          }
           const done = await store.commit(revision, changes, now);
           if (done.ok) this.#parts.onEvents(changes.events);
+          trip?.();
           return done;
         }),
       events: (query) => alive(() => store.events(query)),

@@ -19,8 +19,8 @@ export interface Outcome {
 }
 
 /** Everything comes up first, in ms. */
-const QUIET_START = 25_000;
-const TROUBLE = 150_000;
+const QUIET_START = 20_000;
+const TROUBLE = 120_000;
 /** From the end of all faults on. A back-off of a minute and a drain of another may be under way. */
 const BOUND = 300_000;
 /** It stays as it is wanted for so long. */
@@ -67,7 +67,7 @@ class Play {
     const { clock, dice } = world;
     const end = clock.now + TROUBLE;
     while (clock.now < end && !this.#isOver) {
-      await this.#pass(dice.between(500, 9_000));
+      await this.#pass(dice.between(500, 7_500));
       if (dice.chance(0.45)) this.#operator.orderSomething();
       else this.#strike();
     }
