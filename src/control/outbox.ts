@@ -3,19 +3,24 @@ const MOST_WAITING = 10_000;
 
 /** Messages on their way out of a stream, handed to its writer one by one. */
 export class Outbox<T> {
-  readonly #waiting: { readonly key: string | undefined; readonly message: T }[] = [];
+  readonly #waiting: { readonly key: string | undefined; readonly make: () => T }[] = [];
   #end: { readonly error: Error | undefined } | undefined;
   #wake: (() => void) | undefined;
 
   push(message: T): void {
-    this.#add(undefined, message);
+    this.#add(undefined, () => message);
   }
 
   /** Only the newest message of a key is worth sending: one that still waits is replaced. */
   replace(key: string, message: T): void {
+    this.replaceBy(key, () => message);
+  }
+
+  /** As `replace`, of a message that is made when its turn has come: it may depend on what went before it. */
+  replaceBy(key: string, make: () => T): void {
     const index = this.#waiting.findIndex((entry) => entry.key === key);
     if (index >= 0) this.#waiting.splice(index, 1);
-    this.#add(key, message);
+    this.#add(key, make);
   }
 
   /** Ends the stream once what waits is sent; at once with an error. Only the first end counts. */
@@ -34,7 +39,7 @@ export class Outbox<T> {
     for (;;) {
       const next = this.#waiting.shift();
       if (next !== undefined) {
-        yield next.message;
+        yield next.make();
         continue;
       }
       if (this.#end !== undefined) {
@@ -47,13 +52,13 @@ export class Outbox<T> {
     }
   }
 
-  #add(key: string | undefined, message: T): void {
+  #add(key: string | undefined, make: () => T): void {
     if (this.#end !== undefined) return;
     if (this.#waiting.length >= MOST_WAITING) {
       this.end(new Error(`${String(MOST_WAITING)} messages wait and nobody reads them`));
       return;
     }
-    this.#waiting.push({ key, message });
+    this.#waiting.push({ key, make });
     this.#wake?.();
   }
 }

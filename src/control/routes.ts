@@ -62,10 +62,15 @@ function aliasRoute({ alias, createdAt }: StoredAlias, named: NamedObjects): Mod
   };
 }
 
-/** The same table when nothing in it differs, so that routers are not woken for nothing. */
+/** The same table when nothing in it differs, so that routers are not woken for nothing; else with the same models as far as they are. */
 export function nextTable(before: RouteTable, models: readonly ModelRoute[], cluster: string): RouteTable {
-  if (sameValue(before.models, models)) return before;
-  return { revision: before.revision + 1, models, cluster };
+  const was = new Map(before.models.map((model) => [model.name, model]));
+  const next = models.map((model) => {
+    const old = was.get(model.name);
+    return old !== undefined && sameValue(old, model) ? old : model;
+  });
+  if (next.length === before.models.length && next.every((model, at) => model === before.models[at])) return before;
+  return { revision: before.revision + 1, models: next, cluster };
 }
 
 /** For each draining replica the first revision without it, as far as there is one. */

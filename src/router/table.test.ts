@@ -8,6 +8,7 @@ import { silentLogger } from "../platform/logger.ts";
 import { onlyControlPlane } from "./control-line.ts";
 import { Fleet } from "./fleet.ts";
 import { KeyBook } from "./keys/key-book.ts";
+import type { Heard, SessionPart } from "./session-part.ts";
 import { TableClient } from "./table.ts";
 
 const table = (revision: number, ports: readonly number[]): RouteTable => ({
@@ -36,12 +37,13 @@ afterEach(async () => {
   await client.stop();
 });
 
-function start(source: RouteSource): Fleet {
+function start(source: RouteSource, parts: readonly SessionPart[] = []): Fleet {
   const fleet = new Fleet(systemClock);
   client = new TableClient({
     control: onlyControlPlane(source.transport()),
     holder: fleet,
     keys: new KeyBook(),
+    parts,
     routerId: "r",
     clock: systemClock,
     random: Math.random,
@@ -64,6 +66,35 @@ describe("the session with the control plane", () => {
     source.push(table(2, [2]));
     await until("a report of the second", () => source.reports.some(({ tableRevision }) => tableRevision === 2));
     expect(ids(fleet)).toEqual(["r2"]);
+  });
+
+  test("takes what changes in a table, and whoever listens hears of the whole one", async () => {
+    const source = new RouteSource();
+    source.tellsChanges = true;
+    const heard: Heard[] = [];
+    const listener: SessionPart = {
+      opened: () => undefined,
+      next: () => undefined,
+      heard: (body) => {
+        heard.push(body);
+      },
+      closed: () => undefined,
+    };
+    const fleet = start(source, [listener]);
+    source.push(table(7, [1, 2]));
+    await until("the first table", () => fleet.revision === 7);
+    source.push(table(8, [2, 3]));
+    await until("the second", () => fleet.revision === 8);
+    expect(ids(fleet)).toEqual(["r2", "r3"]);
+    source.push({ revision: 9, models: [] });
+    await until("the third", () => fleet.revision === 9);
+    expect(ids(fleet)).toEqual([]);
+    expect(heard.map((body) => [body.case, body.case === "table" ? body.value.models.length : 0])).toEqual([
+      ["table", 1],
+      ["table", 1],
+      ["table", 0],
+    ]);
+    expect(source.sessions).toBe(1);
   });
 
   test("reports what is in flight, also of replicas that are no longer listed, until it is over", async () => {

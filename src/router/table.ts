@@ -8,13 +8,15 @@ import type { Clock } from "../platform/clock.ts";
 import { pause } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import {
+  type RouteTable as WireRouteTable,
   RouterService,
   type RouterSessionRequest,
   RouterSessionRequestSchema,
 } from "../wire/gen/llmgw/v1/router_pb.js";
 import type { ControlLine, ControlPlanes } from "./control-line.ts";
-import type { SessionPart } from "./session-part.ts";
+import type { Heard, SessionPart } from "./session-part.ts";
 import { keySetFromWire } from "../wire/keys.ts";
+import { withRouteChanges } from "../wire/route-changes.ts";
 import { routeTableFromWire } from "../wire/routes.ts";
 
 /** What a session needs of the fleet. */
@@ -143,22 +145,24 @@ export class TableClient {
 
   /** One stream, from hello to its end. Calls back with each table that it brings. */
   async #session(line: ControlLine, onTable: () => void): Promise<void> {
-    const { holder, logger, parts = [] } = this.#options;
+    const { parts = [] } = this.#options;
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal, this.#stopping.signal]);
     const mailbox = new Mailbox();
-    holder.onColdWait = mailbox.wake.bind(mailbox);
+    let table: WireRouteTable | undefined;
+    this.#options.holder.onColdWait = mailbox.wake.bind(mailbox);
     try {
       const client = createClient(RouterService, line.transport);
-      for await (const { body } of client.session(this.#outgoing(mailbox, signal), { signal })) {
+      for await (const { body: said } of client.session(this.#outgoing(mailbox, signal), { signal })) {
+        const body = wholeTable(said, table);
         // Before its first word it is not known whether it takes this router at all.
         if (!mailbox.isAnswered) for (const part of parts) part.opened(mailbox.wake.bind(mailbox));
         mailbox.isAnswered = true;
         for (const part of parts) part.heard(body);
         if (body.case === "keys") this.#options.keys.update(keySetFromWire(body.value));
         if (body.case === "table") {
-          holder.update(routeTableFromWire(body.value));
-          logger.debug({ revision: holder.revision }, "routes");
+          table = body.value;
+          this.#take(table);
           onTable();
           mailbox.knowsTable = true;
         }
@@ -171,10 +175,16 @@ export class TableClient {
     }
   }
 
+  #take(table: WireRouteTable): void {
+    const { holder, logger } = this.#options;
+    holder.update(routeTableFromWire(table));
+    logger.debug({ revision: holder.revision }, "routes");
+  }
+
   /** Hello, then a report at each change of the table, and each second what is new of that and of the other parts. */
   async *#outgoing(mailbox: Mailbox, signal: AbortSignal): AsyncGenerator<RouterSessionRequest> {
     const { routerId, ended = [], clock, parts = [] } = this.#options;
-    yield request({ case: "hello", value: { routerId, ended: [...ended] } });
+    yield request({ case: "hello", value: { routerId, ended: [...ended], takesChanges: true } });
     const told = { changes: -1 };
     while (!signal.aborted) {
       // A table of another stream, or from disk, has a number that may mean another table here.
@@ -196,6 +206,14 @@ export class TableClient {
     told.changes = holder.changes;
     return request({ case: "report", value: { tableRevision: holder.revision, ...counts } });
   }
+}
+
+/** Whoever listens hears of whole tables only. Throws when the changes are to a table that this stream has not brought. */
+function wholeTable(body: Heard, table: WireRouteTable | undefined): Heard {
+  if (body.case !== "changes") return body;
+  const value = table === undefined ? undefined : withRouteChanges(table, body.value);
+  if (value === undefined) throw new Error("the control plane told of changes to routes that it had not sent");
+  return { case: "table", value };
 }
 
 const request = (

@@ -8,6 +8,7 @@ import { type RunningRouter, type RouterOptions, startRouter } from "../../src/r
 import { type RouterReport, RouterService } from "../../src/wire/gen/llmgw/v1/router_pb.js";
 import type { UsageBatch } from "../../src/wire/gen/llmgw/v1/usage_pb.js";
 import { keySetToWire } from "../../src/wire/keys.ts";
+import { routeChanges } from "../../src/wire/route-changes.ts";
 import { routeTableToWire } from "../../src/wire/routes.ts";
 import { recordOfLine } from "../../src/wire/usage-line.ts";
 import { until } from "../e2e/wait.ts";
@@ -17,6 +18,8 @@ import { json, RawUpstream, type Script } from "./raw-upstream.ts";
 export class RouteSource {
   readonly reports: RouterReport[] = [];
   sessions = 0;
+  /** What differs from the last table of a session, instead of all of it. */
+  tellsChanges = false;
   #table: RouteTable | undefined;
   #keys: KeySet | undefined;
   readonly #acks: { readonly instance: string; readonly through: bigint; readonly totals: [] }[] = [];
@@ -66,8 +69,11 @@ export class RouteSource {
         continue;
       }
       if (this.#table !== undefined && this.#table !== sent) {
+        const before = sent;
         sent = this.#table;
-        yield { body: { case: "table" as const, value: routeTableToWire(sent) } };
+        if (this.tellsChanges && before !== undefined) {
+          yield { body: { case: "changes" as const, value: routeChanges(before, sent) } };
+        } else yield { body: { case: "table" as const, value: routeTableToWire(sent) } };
         continue;
       }
       await new Promise<void>((resolve) => {

@@ -1,8 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { millis } from "../../core/ids.ts";
-import { type RouterSessionRequest, RouterSessionRequestSchema } from "../../wire/gen/llmgw/v1/router_pb.js";
+import { millis, profileName } from "../../core/ids.ts";
+import type { RouteTable } from "../../core/route.ts";
+import {
+  type RouterSessionRequest,
+  RouterSessionRequestSchema,
+  type RouterSessionResponse,
+} from "../../wire/gen/llmgw/v1/router_pb.js";
 import { Outbox } from "../outbox.ts";
 import type { RouterLine, RouterPart } from "./router-part.ts";
 import { Routers } from "./routers.ts";
@@ -45,12 +50,10 @@ function bench() {
 }
 
 /** A router's stream, once its hello was heard. */
-async function opened(routers: Routers, routerId: string, ended: readonly string[] = []) {
+async function opened(routers: Routers, routerId: string, more: { ended?: string[]; takesChanges?: boolean } = {}) {
   const requests = new Outbox<RouterSessionRequest>();
   const stream = routers.session(requests, { signal: new AbortController().signal });
-  requests.push(
-    create(RouterSessionRequestSchema, { body: { case: "hello", value: { routerId, ended: [...ended] } } }),
-  );
+  requests.push(create(RouterSessionRequestSchema, { body: { case: "hello", value: { routerId, ...more } } }));
   await stream.next();
   return { requests, stream };
 }
@@ -75,7 +78,7 @@ describe("routers that are gone", () => {
   test("one that is said to have ended has its line closed, though its stream has not ended here", async () => {
     const { lines, routers } = bench();
     const old = await opened(routers, "r1");
-    await opened(routers, "r2", ["r1", "r2", "never heard of"]);
+    await opened(routers, "r2", { ended: ["r1", "r2", "never heard of"] });
     expect(lines.ids).toEqual(["r2"]);
     expect(routers.reports()).toMatchObject([{ router: "r2" }]);
     const end = await drained(old.stream).catch((error: unknown) => error as ConnectError);
@@ -91,5 +94,49 @@ describe("routers that are gone", () => {
     second.requests.end();
     await drained(second.stream);
     expect(lines.ids).toEqual([]);
+  });
+});
+
+describe("tables", () => {
+  const table = (revision: number): RouteTable => {
+    const rest = { profile: profileName("m"), replicas: [], created: revision, waitingFor: "", waitSeconds: 0 };
+    return { revision, models: [{ name: "m", ...rest }] };
+  };
+
+  const next = async (stream: AsyncIterator<RouterSessionResponse>): Promise<RouterSessionResponse["body"]> => {
+    const { value } = (await stream.next()) as { value: RouterSessionResponse };
+    return value.body;
+  };
+
+  test("go whole to a router that says nothing of changes", async () => {
+    const { routers } = bench();
+    const { stream } = await opened(routers, "r1");
+    expect(await next(stream)).toMatchObject({ case: "table", value: { revision: 1 } });
+    routers.publish(table(2));
+    expect(await next(stream)).toMatchObject({ case: "table", value: { revision: 2 } });
+  });
+
+  test("go once whole to a router that takes changes; what it has not read yet comes as one change", async () => {
+    const { routers } = bench();
+    const { stream } = await opened(routers, "r1", { takesChanges: true });
+    expect(await next(stream)).toMatchObject({ case: "table", value: { revision: 1, models: [] } });
+    routers.publish(table(2));
+    routers.publish(table(3));
+    expect(await next(stream)).toMatchObject({
+      case: "changes",
+      value: { base: 1, revision: 3, put: [{ name: "m", created: 3 }], drop: [] },
+    });
+    routers.publish({ revision: 4, models: [] });
+    expect(await next(stream)).toMatchObject({
+      case: "changes",
+      value: { base: 3, revision: 4, put: [], drop: ["m"] },
+    });
+  });
+
+  test("that were never sent are no base: the newest goes whole", async () => {
+    const { routers } = bench();
+    const { stream } = await opened(routers, "r1", { takesChanges: true });
+    routers.publish(table(2));
+    expect(await next(stream)).toMatchObject({ case: "table", value: { revision: 2 } });
   });
 });

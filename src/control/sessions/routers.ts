@@ -15,6 +15,7 @@ import {
 } from "../../wire/gen/llmgw/v1/router_pb.js";
 import type { StoredKey } from "../../store/store.ts";
 import { keySetToWire } from "../../wire/keys.ts";
+import { routeChanges } from "../../wire/route-changes.ts";
 import { routeTableToWire } from "../../wire/routes.ts";
 import { keySetOf } from "../keys/key-set.ts";
 import { Outbox } from "../outbox.ts";
@@ -22,6 +23,9 @@ import type { RouterLine, RouterPart } from "./router-part.ts";
 
 interface Entry {
   readonly line: RouterLine;
+  readonly takesChanges: boolean;
+  /** The last table of this connection; undefined: none yet. */
+  sent: RouteTable | undefined;
   outbox: Outbox<RouterSessionResponse> | undefined;
   /** Of the first table on this connection: reports of an older one are about another server's numbers. */
   firstSent: number;
@@ -65,7 +69,16 @@ export class Routers {
   publish(table: RouteTable): void {
     if (table === this.#table) return;
     this.#table = table;
-    for (const { outbox } of this.#entries.values()) outbox?.replace("table", tableMessage(table));
+    for (const entry of this.#entries.values()) this.#sendTable(entry);
+  }
+
+  /** What differs from the table before, where the router takes that, is found out when it is sent: it may be slow to read. */
+  #sendTable(entry: Entry): void {
+    entry.outbox?.replaceBy("table", () => {
+      const [before, now] = [entry.sent, this.#table];
+      entry.sent = now;
+      return before === undefined || !entry.takesChanges ? tableMessage(now) : changesMessage(before, now);
+    });
   }
 
   publishKeys(stored: readonly StoredKey[]): void {
@@ -130,20 +143,22 @@ export class Routers {
     // Known to be gone: nothing waits there any more, though the end of its stream may not have come yet.
     for (const gone of ended) if (gone !== id) this.#drop(gone, "the router that opened it has ended");
     if (id === "") throw new ConnectError("hello without a router id", Code.InvalidArgument);
-    const entry = this.#replace(id, outbox);
+    const entry = this.#replace(hello, outbox);
     for (const part of this.#parts) part.opened(entry.line, hello);
     // First the keys: a router that has routes is asked at once.
     outbox.replace("keys", keysMessage(this.#keys));
-    outbox.replace("table", tableMessage(this.#table));
+    this.#sendTable(entry);
     this.#wake();
     return entry;
   }
 
   /** What the router was last said to have in flight stays until it says something else. */
-  #replace(id: string, outbox: Outbox<RouterSessionResponse>): Entry {
+  #replace({ routerId: id, takesChanges }: RouterHello, outbox: Outbox<RouterSessionResponse>): Entry {
     const before = this.#drop(id, "the same router has opened a newer connection");
     const entry: Entry = {
       line: lineOf(id, outbox),
+      takesChanges,
+      sent: undefined,
       outbox,
       firstSent: this.#table.revision,
       tableRevision: NO_TABLE,
@@ -198,6 +213,9 @@ const lineOf = (id: string, outbox: Outbox<RouterSessionResponse>): RouterLine =
     outbox.end(new ConnectError(reason, Code.Unavailable));
   },
 });
+
+const changesMessage = (before: RouteTable, now: RouteTable): RouterSessionResponse =>
+  create(RouterSessionResponseSchema, { body: { case: "changes", value: routeChanges(before, now) } });
 
 const tableMessage = (table: RouteTable): RouterSessionResponse =>
   create(RouterSessionResponseSchema, { body: { case: "table", value: routeTableToWire(table) } });

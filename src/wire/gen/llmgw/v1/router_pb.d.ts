@@ -92,6 +92,12 @@ export declare type RouterSessionResponse = Message<"llmgw.v1.RouterSessionRespo
      */
     value: LimitShares;
     case: "shares";
+  } | {
+    /**
+     * @generated from field: llmgw.v1.RouteChanges changes = 6;
+     */
+    value: RouteChanges;
+    case: "changes";
   } | { case: undefined; value?: undefined };
 };
 
@@ -116,6 +122,13 @@ export declare type RouterHello = Message<"llmgw.v1.RouterHello"> & {
    * @generated from field: repeated string ended = 2;
    */
   ended: string[];
+
+  /**
+   * After the first table it may be told what changes in it, instead of all of it each time.
+   *
+   * @generated from field: bool takes_changes = 3;
+   */
+  takesChanges: boolean;
 };
 
 /**
@@ -183,6 +196,52 @@ export declare type RouteTable = Message<"llmgw.v1.RouteTable"> & {
  * Use `create(RouteTableSchema)` to create a new message.
  */
 export declare const RouteTableSchema: GenMessage<RouteTable>;
+
+/**
+ * What is other than in the last table of this stream. Only for a router that takes changes.
+ *
+ * @generated from message llmgw.v1.RouteChanges
+ */
+export declare type RouteChanges = Message<"llmgw.v1.RouteChanges"> & {
+  /**
+   * The revision of that table, and the one that it has with these.
+   *
+   * @generated from field: uint32 base = 1;
+   */
+  base: number;
+
+  /**
+   * @generated from field: uint32 revision = 2;
+   */
+  revision: number;
+
+  /**
+   * Models that are new, or not as they were.
+   *
+   * @generated from field: repeated llmgw.v1.ModelRoute put = 3;
+   */
+  put: ModelRoute[];
+
+  /**
+   * Names of models that are gone.
+   *
+   * @generated from field: repeated string drop = 4;
+   */
+  drop: string[];
+
+  /**
+   * As in the whole table.
+   *
+   * @generated from field: string cluster = 5;
+   */
+  cluster: string;
+};
+
+/**
+ * Describes the message llmgw.v1.RouteChanges.
+ * Use `create(RouteChangesSchema)` to create a new message.
+ */
+export declare const RouteChangesSchema: GenMessage<RouteChanges>;
 
 /**
  * @generated from message llmgw.v1.ModelRoute
