@@ -36,9 +36,6 @@ export function whenProtocolKnown(
     socket.off("end", onSilence);
     socket.unshift(seen);
     known(couldBeHttp2 ? "http2" : "http1");
-    // A session takes what was put back in the next tick, and reads past the socket from then on: the socket itself must
-    // flow, or nobody hears that the other side has left.
-    if (couldBeHttp2) setImmediate(() => socket.resume());
   };
   socket.setTimeout(patience, onSilence);
   socket.once("end", onSilence);
