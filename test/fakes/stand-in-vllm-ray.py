@@ -23,6 +23,7 @@ parser.add_argument("--tensor-parallel-size", type=int, default=1)
 parser.add_argument("--pipeline-parallel-size", type=int, default=1)
 parser.add_argument("--distributed-executor-backend", required=True, choices=["ray"])
 parser.add_argument("--enable-prompt-tokens-details", action="store_true")
+parser.add_argument("--middleware", action="append")
 args = parser.parse_args()
 
 import ray  # noqa: E402: asking for the version needs no cluster
