@@ -1,7 +1,7 @@
 // npm run bench:router [-- --quick] [--json] [--only TEXT] [--engine-port N --model NAME]
 // What stands between a client and an engine costs: the same loads on the engine itself, HAProxy, nginx, llmgw with everything
 // on, and other gateways, in turn, in one run. Quote the ratios; single figures say more about the machine. With --engine-port a
-// real engine on this machine is asked. docs/bench.md tells how it measures.
+// real engine on this machine is asked. docs/guide/router-speed.md tells how it measures.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createLogger, infoLines, LOG_LEVELS, type Logger } from "./logger.ts";
 
@@ -89,4 +90,27 @@ describe("lines that come by the thousand", () => {
     });
     infoLines(logger)({}, "request");
   });
+});
+
+/** Writes lines of both kinds, and then does what `end` says. */
+const program = (end: string): string => `
+  const { createLogger, infoLines } = await import(${JSON.stringify(new URL("logger.ts", import.meta.url).href)});
+  const logger = await createLogger("info", "json");
+  const requests = infoLines(logger);
+  requests({ n: 1 }, "request");
+  logger.info({ n: 2 }, "words");
+  requests({ n: 3 }, "request");
+  ${end}`;
+
+test.each([
+  { name: "has nothing more to do", end: "", code: 0 },
+  { name: "ends at once", end: "process.exit(3);", code: 3 },
+  { name: "breaks", end: "throw new Error('broken');", code: 1 },
+])("every line is written, in order, by a process that $name", ({ end, code }) => {
+  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", program(end)], {
+    encoding: "utf8",
+  });
+  const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
+  expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual([1, 2, 3]);
+  expect(status).toBe(code);
 });
