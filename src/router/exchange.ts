@@ -103,10 +103,9 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
       this.#refuse(atOnce(noModel(field)));
       return;
     }
-    const { name } = field;
-    const forbidden = this.#request.visit.forbids(name);
-    const model = forbidden === undefined ? this.#context.fleet.model(name) : undefined;
-    if (model === undefined) this.#refuse(atOnce(forbidden?.refusal ?? unknownModel(name)));
+    const forbidden = this.#request.visit.forbids(field.name);
+    const model = forbidden === undefined ? this.#context.fleet.model(field.name) : undefined;
+    if (model === undefined) this.#refuse(atOnce(forbidden?.refusal ?? unknownModel(field.name)));
     else this.#enter(model, upload);
   }
 
