@@ -13,7 +13,7 @@ test.each([
   vi.useFakeTimers();
   const target = { host: "127.0.0.1", port: 9, apiKey };
   const limits = { timeout: millis(1000), signal: new AbortController().signal };
-  const asked = await askEngine(target, { method: "GET", path }, limits);
+  const asked = await askEngine(target, { method: "GET", path, body: undefined }, limits);
   expect(asked.ok).toBe(false);
   expect(vi.getTimerCount()).toBe(0);
 });
