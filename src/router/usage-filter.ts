@@ -5,7 +5,7 @@ const EMPTY_LINE = new RegExp(LINE_END + LINE_END, "g");
 /** Whole lines that keep a connection alive and belong to no event, and empty ones: that behind a comment may come later. */
 const COMMENTS = /^(?:(?::[^\r\n]*)?\r?\n)+/;
 const FINISHED = /"finish_reason":[ ]?"/;
-const FINISHED_BYTES = [Buffer.from('"finish_reason":"'), Buffer.from('"finish_reason": "')] as const;
+const MARKERS = ['"finish_reason":"', '"finish_reason": "'] as const;
 const WORD = Buffer.from('"usage"');
 /** Bytes of a read's end in which the marker may have begun. */
 const OVERLAP = 20;
@@ -44,9 +44,10 @@ export class UsageFilter {
   }
 
   #beforeFinish(chunk: Buffer): Buffer | undefined {
-    const from = this.#endOfMarker(chunk);
+    const text = chunk.toString("latin1");
+    const from = this.#endOfMarker(text);
     if (from === -1) {
-      this.#tail = chunk[chunk.length - 1] === LF ? "" : (this.#tail + latin1End(chunk)).slice(-OVERLAP);
+      this.#tail = chunk[chunk.length - 1] === LF ? "" : (this.#tail + text.slice(-OVERLAP)).slice(-OVERLAP);
       return chunk;
     }
     this.#hasFinished = true;
@@ -57,14 +58,14 @@ export class UsageFilter {
   }
 
   /** Where the marker of the end has been read, or -1. */
-  #endOfMarker(chunk: Buffer): number {
+  #endOfMarker(text: string): number {
     if (this.#tail !== "") {
-      const found = FINISHED.exec(this.#tail + chunk.toString("latin1", 0, OVERLAP));
+      const found = FINISHED.exec(this.#tail + text.slice(0, OVERLAP));
       const end = found === null ? -1 : found.index + found[0].length - this.#tail.length;
       if (end > 0) return end;
     }
-    for (const marker of FINISHED_BYTES) {
-      const at = chunk.indexOf(marker);
+    for (const marker of MARKERS) {
+      const at = text.indexOf(marker);
       if (at !== -1) return at + marker.length;
     }
     return -1;
@@ -110,8 +111,6 @@ export class UsageFilter {
     if (end < rest.length) this.#held = Buffer.from(rest.subarray(end));
   }
 }
-
-const latin1End = (chunk: Buffer): string => chunk.toString("latin1", Math.max(0, chunk.length - OVERLAP));
 
 /** Whole events that say nothing of counts, as nearly all reads are. */
 const isPlain = (chunk: Buffer): boolean =>
