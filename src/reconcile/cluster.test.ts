@@ -5,6 +5,7 @@ import { millis, type ProfileName, type ReplicaId, replicaId } from "../core/ids
 import type { Profile } from "../core/profile.ts";
 import type { Replica, ReplicaState } from "../core/replica-state.ts";
 import type { ClusterView } from "./cluster.ts";
+import type { RouterReport } from "./drain.ts";
 import type { NodeReport } from "./follow.ts";
 
 const smol = profile("smol");
@@ -219,6 +220,32 @@ describe("draining ends", () => {
     { name: "its node is lost", view: {}, n1: report([], { liveness: "lost" }), want: "lost" },
   ])("$name: $want", ({ view, from = draining, n1, want }) => {
     expect(plan({ replicas: [replica("a", smol, from)], n1, ...view }).replicas[0]?.state.kind).toBe(want);
+  });
+});
+
+describe("one that starts again and is to go", () => {
+  const loading = (since: number) => replica("a", smol, starting, { since: millis(since) });
+  const busy: RouterReport = {
+    router: "r1",
+    tableRevision: 5,
+    inFlight: new Map([[replicaId("a"), 2]]),
+    waiting: new Map(),
+  };
+  const routers = (reports: readonly RouterReport[], settled = true) => ({ reports, goneSince: new Map(), settled });
+  test.each<{ name: string; since: number; routers: ClusterView["routers"]; want: string }>([
+    { name: "nothing is in flight", since: now, routers: routers([]), want: "stopping" },
+    {
+      name: "its agent has still to ask it, and routers wait for it",
+      since: now,
+      routers: routers([busy]),
+      want: "starting",
+    },
+    { name: "routers have not come back to a new server", since: now, routers: routers([], false), want: "starting" },
+    { name: "it starts for longer than a drain", since: 0, routers: routers([busy]), want: "stopping" },
+  ])("$name: $want", ({ since, want, ...view }) => {
+    const a = loading(since);
+    const n1 = report([seen(a, { kind: "starting", note: "" })]);
+    expect(plan({ replicas: [a], n1, ...view }).replicas[0]?.state.kind).toBe(want);
   });
 });
 

@@ -3,7 +3,7 @@ import { type Millis, millis, type NodeId, type ProfileName, type ReplicaId } fr
 import { type Profile, specHash, withCount } from "../core/profile.ts";
 import { firstNo, type Replica, type ReplicaState, sharesOf } from "../core/replica-state.ts";
 import { sameValue } from "../core/same-value.ts";
-import { afterDraining, drainedState, type Routers } from "./drain.ts";
+import { afterDraining, drainedState, mayServe, type Routers } from "./drain.ts";
 import { followedState, type NodeReports, type Sighting, sightingOf } from "./follow.ts";
 import { type Followed, followedGang } from "./gang.ts";
 import { measuredReplica } from "./measured.ts";
@@ -120,7 +120,7 @@ function leave(
   why: string | undefined,
   { drain, view }: { readonly drain: Millis; readonly view: ClusterView },
 ): readonly Replica[] {
-  if (why === undefined) return [replica];
+  if (why === undefined || mayServe(replica, view.routers, { now: view.now, drain })) return [replica];
   const state = drainedState(replica, { why, now: view.now, drain });
   return state === undefined ? [] : [withState(replica, state, view.now)];
 }

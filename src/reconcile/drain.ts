@@ -34,6 +34,19 @@ export function drainedState(
   return { kind: "draining", endpoint: state.endpoint, slots: state.slots, deadline: plus(now, drain), why };
 }
 
+/**
+ * Whether one that is not ready may have requests in flight all the same: it was ready a moment ago, and its node, whose agent
+ * was started again, has still to ask it. Its node soon knows; longer than for a drain it is not waited for.
+ */
+export function mayServe(
+  { id, state, since }: Replica,
+  routers: Routers,
+  { now, drain }: { readonly now: Millis; readonly drain: Millis },
+): boolean {
+  if (state.kind !== "starting" || now >= plus(since, drain)) return false;
+  return !routers.settled || routers.reports.some(({ inFlight }) => (inFlight.get(id) ?? 0) > 0);
+}
+
 /** Draining is over when no router sends to it or waits for it any more, or when the time for it is. */
 export function afterDraining(replica: Replica, routers: Routers, now: Millis): ReplicaState {
   const { state } = replica;
