@@ -50,10 +50,18 @@ describe("a lost node", () => {
   });
 
   test.each<{ name: string; state: ObservedReplicaState }>([
-    { name: "still loads", state: { kind: "starting", note: "" } },
+    { name: "still fetches its weights", state: { kind: "preparing", progress: undefined } },
     { name: "has failed", state: { kind: "failed", reason: "no", lastLines: [] } },
   ])("B50 a copy that $name has nothing to finish: it is stopped by absence", ({ state }) => {
     expect(kinds(serving(report([seen(lost, state)])))).toEqual(["a lost", "b ready"]);
+  });
+
+  test("B50 a copy of which an agent that has just started does not know yet whether it serves: it may finish what it has", () => {
+    const held = report([seen(lost, { kind: "starting", note: "whether it still runs is not known" })]);
+    const after = serving(held);
+    expect(kinds(after)).toEqual(["a draining", "b ready"]);
+    expect(after.replicas[0]?.state).toMatchObject({ endpoint: undefined });
+    expect(kinds(under(held))).toEqual(["a draining", "b starting"]);
   });
 
   test("B50 a copy that is not there any more is done with", () => {
@@ -66,7 +74,6 @@ describe("a lost node", () => {
 
   test("B50 its replica has moved, but does not serve yet: what serves goes on, and exactly one of the two stays", () => {
     expect(kinds(under(back))).toEqual(["a ready", "b stopping"]);
-    expect(kinds(under(report([seen(lost, { kind: "starting", note: "" })])))).toEqual(["a lost", "b starting"]);
   });
 
   test("the profile was changed or deleted meanwhile: the copy finishes what it has", () => {
@@ -82,6 +89,8 @@ describe("a lost node", () => {
   test("it comes back before anything took the place: the engine that has served all the time goes on", () => {
     const waiting = replica("b", smol, pending);
     expect(kinds(plan({ profiles: [smol], replicas: [lost, waiting], n1: back }))).toEqual(["a ready", "b removed"]);
+    const held = report([seen(lost, { kind: "starting", note: "whether it still runs is not known" })]);
+    expect(kinds(plan({ profiles: [smol], replicas: [lost, waiting], n1: held }))).toEqual(["a starting", "b removed"]);
   });
 });
 

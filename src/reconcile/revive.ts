@@ -10,13 +10,11 @@ export interface ReviveView {
   readonly isOutgoing: (replica: Replica) => boolean;
 }
 
-type Seen = Extract<ObservedReplicaState, { readonly kind: "ready" }>;
-
 /**
- * The states of those that are on their way out or lost and that serve all the same, where there are fewer than the profile
- * asks for: what runs is worth more than what would have to be started.
+ * The states of those that are on their way out or lost and that run all the same, where there are fewer than the profile asks
+ * for: what runs is worth more than what would have to be started.
  *
- * - lost: its node is back, and no other serves in its place yet;
+ * - lost: its node is back, and no other serves in its place yet, or none has even a place;
  * - draining: it was one too many, and is not any more.
  */
 export function revived(
@@ -33,36 +31,43 @@ export function revived(
   const count = baseCount(profile.replicas);
   const states = new Map<Replica, ReplicaState>();
   for (const replica of leaving) {
+    const seen = replica.specHash === hash && !view.isOutgoing(replica) ? runningAs(replica, view.nodes) : undefined;
+    if (seen === undefined || !mayGoOn(replica, seen)) continue;
     // A start that is under way keeps a drain going, since it was one too many when that began; a lost one never was.
-    const there = replica.state.kind === "lost" ? ready : placed;
-    if (there + states.size >= count || replica.specHash !== hash || view.isOutgoing(replica)) continue;
-    const seen = servingAs(replica, view.nodes);
-    if (seen !== undefined) states.set(replica, reportedState(seen));
+    const there = replica.state.kind === "lost" && seen.kind === "ready" ? ready : placed;
+    if (there + states.size < count) states.set(replica, reportedState(seen));
   }
   return states;
 }
 
-/** What its node says of it, when it has answered all the time; undefined: it does not, or nobody knows. */
-function servingAs(replica: Replica, nodes: NodeReports): Seen | undefined {
+/** One that drains and has to begin again is worth no more than a new one. */
+const mayGoOn = ({ state }: Replica, seen: Seen): boolean => state.kind === "lost" || seen.kind === "ready";
+
+type Seen = Extract<ObservedReplicaState, { readonly kind: "ready" | "starting" | "preparing" }>;
+
+/** What its node says of it, unless it has ended; undefined: it has, or nobody knows. */
+function runningAs(replica: Replica, nodes: NodeReports): Seen | undefined {
   // Of a gang the ranks that came back are told to stop: it serves with all of them or not at all.
   if (replica.placement?.gang !== undefined) return undefined;
   const sighting = sightingOf(replica, nodes);
   if (sighting.kind !== "present") return undefined;
   const { state } = sighting.observed;
-  return state.kind === "ready" ? state : undefined;
+  return state.kind === "ready" || state.kind === "starting" || state.kind === "preparing" ? state : undefined;
 }
 
 /**
  * A lost replica whose node is back after another took its place: what routers still have in flight there is finished, as
- * with any other that goes. Undefined: it does not serve, so that it is simply told to stop.
+ * with any other that goes. One that is not called ready may serve all the same: an agent that has just started does not know
+ * yet. Undefined: it cannot serve, so that it is simply told to stop.
  */
 export function returnedState(
   replica: Replica,
   nodes: NodeReports,
   { now, drain }: { readonly now: Millis; readonly drain: Millis },
 ): ReplicaState | undefined {
-  const seen = replica.state.kind === "lost" ? servingAs(replica, nodes) : undefined;
-  if (seen === undefined) return undefined;
+  const seen = replica.state.kind === "lost" ? runningAs(replica, nodes) : undefined;
+  if (seen === undefined || seen.kind === "preparing") return undefined;
+  const { endpoint, slots } = seen.kind === "ready" ? seen : { endpoint: undefined, slots: 0 };
   const why = "its node came back after another had taken its place";
-  return { kind: "draining", endpoint: seen.endpoint, slots: seen.slots, deadline: plus(now, drain), why };
+  return { kind: "draining", endpoint, slots, deadline: plus(now, drain), why };
 }
