@@ -152,7 +152,7 @@ function intentOf(
 function commandOf({ order, node, listenHost, port }: Place, tls: EngineTls | undefined) {
   const { replica, prepared, folder } = order;
   const { serves, context, gpus, apiKey, args, env, parallel } = replica;
-  const { modelPath, files, build } = prepared;
+  const { modelPath, files, build, adapters = [] } = prepared;
   const cut = parallel === undefined ? {} : { parallel };
   const gang = order.gang === undefined ? {} : { gang: order.gang };
   const own = { serves, context, gpus, apiKey, args, env, ...cut, ...gang, ...placeOnGpus(replica, node.gpus()) };
@@ -161,6 +161,7 @@ function commandOf({ order, node, listenHost, port }: Place, tls: EngineTls | un
     ...{ ...own, binary: build.path, version: build.version, modelPath, files, nodeOptions },
     ...{ host: listenHost, port, workDir: engineFolder(folder) },
     ...(tls === undefined ? {} : { tls }),
+    ...(adapters.length === 0 ? {} : { adapters }),
   };
 }
 

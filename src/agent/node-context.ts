@@ -4,7 +4,7 @@ import type { MeasuredMemory } from "../core/measured-memory.ts";
 import type { EngineBuild, FabricPort, Gpu } from "../core/node.ts";
 import type { Progress } from "../core/replica-state.ts";
 import type { Result } from "../core/result.ts";
-import type { Engine } from "../engines/engine.ts";
+import type { Engine, LaunchAdapter } from "../engines/engine.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { InterfaceAddress } from "../platform/route.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -22,6 +22,8 @@ export interface Prepared {
   readonly files: readonly string[];
   /** Of all of them; their names are counted from it. */
   readonly folder: string;
+  /** Left out: none. */
+  readonly adapters?: readonly LaunchAdapter[];
 }
 
 /** Gets the engine and the weights of a replica onto the machine. */

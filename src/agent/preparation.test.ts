@@ -153,4 +153,29 @@ describe("preparing", () => {
     expect(await prepare(replica, request)).toMatchObject({ ok: false, error: { retry: false } });
     expect(asked).toEqual(["weights hf:a/b"]);
   });
+
+  const chosen = { ...replica, engine: "llama.cpp", adapters: [{ name: "kind", source: "hf:a/kind" }] };
+
+  test("gets the adapters after the model, as the engine loads them", async () => {
+    const { asked, ...suppliers } = bench(["m.gguf"]);
+    const prepare = createPrepare({ ...suppliers, sourceOf });
+    expect(await prepare(chosen, request)).toMatchObject({
+      ok: true,
+      value: { modelPath: "/w/m.gguf", adapters: [{ name: "kind", path: "/w/m.gguf" }] },
+    });
+    expect(asked).toEqual(["engine llama.cpp 1", "weights hf:a/b", "weights hf:a/kind"]);
+  });
+
+  test("an adapter that cannot be had is named with the reason", async () => {
+    const { provider, weights: model } = bench(["m.gguf"]);
+    const weights: Bench["weights"] = {
+      ensure: async (spec, options) =>
+        spec.source === "hf:a/b"
+          ? await model.ensure(spec, options)
+          : err({ kind: "no-space", message: "hf:a/kind: the disk is full", retry: true }),
+    };
+    const prepare = createPrepare({ provider, weights, sourceOf });
+    const reason = "the adapter kind: hf:a/kind: the disk is full";
+    expect(await prepare(chosen, request)).toEqual(err({ reason, retry: true }));
+  });
 });

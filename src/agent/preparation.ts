@@ -7,6 +7,7 @@ import type { Engine, FileChoice, OfferedFile } from "../engines/engine.ts";
 import { ENGINES, resolveEngine } from "../engines/list.ts";
 import type { readStart } from "../platform/file-start.ts";
 import type { AttemptEnd } from "../reconcile/supervision.ts";
+import { ensureAdapters } from "./adapters.ts";
 import type { EngineProvider } from "./install/provider.ts";
 import type { Prepare, Prepared } from "./node-context.ts";
 import { whySplitFails } from "./split-check.ts";
@@ -45,7 +46,11 @@ export function createPrepare(options: PrepareOptions): Prepare {
         : await prepareNamed(options, replica, { ...request, named });
     if (!prepared.ok) return prepared;
     const reason = await whySplitFails(replica, prepared.value, options.readStart);
-    return reason === undefined ? prepared : err({ reason, retry: false });
+    if (reason !== undefined) return err({ reason, retry: false });
+    const { engine } = prepared.value;
+    if (replica.adapters === undefined) return prepared;
+    const adapters = await ensureAdapters(replica.adapters, { engine, weights: options.weights, ...request });
+    return adapters.ok ? ok({ ...prepared.value, adapters: adapters.value }) : adapters;
   };
 }
 

@@ -22,6 +22,7 @@ export interface DraftDocument {
 /** What must hold between the keys of a profile. */
 export const profileRules = (profile: LooseProfile): readonly Violation[] => [
   ...servesOnce(profile),
+  ...adaptersAreOthers(profile),
   ...gpusAddUp(profile),
   ...ranksHaveGpus(profile),
   ...rangeIsOne(profile),
@@ -30,6 +31,17 @@ export const profileRules = (profile: LooseProfile): readonly Violation[] => [
 
 const servesOnce = ({ serves = [] }: LooseProfile): readonly Violation[] =>
   repeated(serves).map(({ index, value }) => ({ path: ["serves", index], message: `serves holds ${value} twice` }));
+
+/** A name leads to the model or to an adapter of it. */
+function adaptersAreOthers({ name, serves = [name], adapters = {} }: LooseProfile): readonly Violation[] {
+  return Object.keys(adapters)
+    .filter((adapter) => serves.includes(adapter))
+    .map((adapter) => ({
+      path: ["adapters", adapter],
+      message: `the adapter ${adapter} has a name that the profile's model is served under`,
+      hint: "give it another",
+    }));
+}
 
 function gpusAddUp({ resources, parallel }: LooseProfile): readonly Violation[] {
   const nodes = resources?.nodes;
@@ -119,10 +131,17 @@ export function acrossDocuments(drafts: readonly DraftDocument[]): readonly Foun
 /** Where a document says that it answers for the name. */
 function placeOfName({ kind, tree }: DraftDocument, served: string, index: number): Found["path"] {
   if (kind === "Alias") return ["name"];
-  if (kind === "Profile") return ["serves", index];
-  const models = tree.kind === "map" ? tree.entries.find(({ key }) => key === "models")?.value : undefined;
-  return ["models", models?.kind === "map" ? served : index];
+  if (kind === "Profile") return isAdapterOf(tree, served) ? ["adapters", served] : ["serves", index];
+  return ["models", under(tree, "models")?.kind === "map" ? served : index];
 }
+
+function isAdapterOf(tree: Tree, name: string): boolean {
+  const adapters = under(tree, "adapters");
+  return adapters?.kind === "map" && adapters.entries.some(({ key }) => key === name);
+}
+
+const under = (tree: Tree, key: string): Tree | undefined =>
+  tree.kind === "map" ? tree.entries.find((entry) => entry.key === key)?.value : undefined;
 
 function foundIn(
   drafts: readonly DraftDocument[],

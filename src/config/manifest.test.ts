@@ -165,6 +165,11 @@ describe("several documents", () => {
     ],
     ["a profile twice", `${LEAST}---\n${LEAST}`, "m.yaml:6: Profile tiny is there twice in this file"],
     [
+      "an adapter with a name that is served",
+      `${LEAST}---\nkind: Profile\nname: b\nmodel: {source: 'tiny:'}\nadapters: {x: 'hf:a/x', tiny: 'hf:a/b'}\n`,
+      "m.yaml:8: the model name tiny is already taken by Profile tiny",
+    ],
+    [
       "an alias of a served name",
       `${LEAST}---\nkind: Alias\nname: tiny\ntargets: [{profile: tiny}]\n`,
       "m.yaml:6: the model name tiny is already taken by Profile tiny",
@@ -210,6 +215,8 @@ describe("what is refused in a profile", () => {
     ['args: ["a\\0b"]', "args[0] must not hold a zero character"],
     ["rollout: {surge: 0}", "rollout.surge and rollout.unavailable are both 0"],
     ["adapters: {a: /x}", "adapters.a cannot be used:"],
+    ["adapters: {tiny: 'hf:a/b'}", "the adapter tiny has a name that the profile's model is served under"],
+    ["serves: [a, b]\nadapters: {b: 'hf:a/b'}", "the adapter b has a name that the profile's model is served under"],
     ["start_timeout: 5 minutes", "did you mean 5m?"],
     ["context: 0", "context must be a whole number"],
   ])("%s", (lines, want) => {
@@ -244,8 +251,7 @@ describe("what this version does not carry out", () => {
     ["engine: vllm", []],
     ["engine: sglang", []],
     ["engine: llama.cpp", []],
-    ["adapters: {a: 'hf:a/b'}", ["adapters"]],
-    ["adapters: {a: 'hf:a/b'}\nreplicas: {max: 2}", ["adapters"]],
+    ["adapters: {a: 'hf:a/b'}", []],
   ])("%s", (lines, want) => {
     const [object] = objects(`${LEAST}${lines}\n`);
     if (object === undefined) throw new Error("no object");

@@ -43,7 +43,8 @@ const KINDS: Readonly<Record<ManifestObject["kind"], Read>> = {
       kind: "Profile",
       profile: normaliseProfile(value as Written<typeof profileSchema>),
     });
-    return { tree, kind: "Profile", name, serves, found, finish };
+    const names = [...serves, ...Object.keys(value.adapters ?? {})];
+    return { tree, kind: "Profile", name, serves: names, found, finish };
   },
   Alias(tree, partial) {
     const { value, found } = readDocument({ schema: aliasSchema, rules: aliasRules }, tree, { ...AS_WRITTEN, partial });

@@ -27,8 +27,4 @@ const RULES: readonly Rule[] = [
       `${name}: ${engine} runs a replica on one node only; ` +
       `set engine to ${SPANNING.join(" or ")}, or resources.nodes to 1`,
   },
-  {
-    holds: ({ adapters }) => Object.keys(adapters).length > 0,
-    why: ({ name }) => `${name}: adapters are not loaded by this version; leave adapters out`,
-  },
 ];

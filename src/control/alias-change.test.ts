@@ -21,6 +21,7 @@ describe("what aliases and profiles say of each other", () => {
     aliases: kept(alias("chat", ["big"])),
   });
 
+  const tuned = profile("tuned", { adapters: { salty: "hf:a/salty" } });
   const cloud: Upstream = { name: "cloud", url: "https://x", models: [{ name: "gpt", remote: "gpt" }] };
   const many: Upstream = { ...cloud, name: "many", models: ["a/b", "c"].map((one) => ({ name: one, remote: one })) };
 
@@ -29,6 +30,17 @@ describe("what aliases and profiles say of each other", () => {
       "upstreams, by their names and by one of their models",
       { upstreams: [cloud, many], aliases: [alias("fast", ["cloud", "many/a/b"], ["big", "many/c", "cloud/gpt"])] },
       [],
+    ],
+    ["an adapter of a profile", { profiles: [tuned], aliases: [alias("fast", ["tuned/salty"], ["tuned"])] }, []],
+    [
+      "an adapter that the profile has not",
+      { profiles: [tuned], aliases: [alias("fast", ["tuned/saltY"])] },
+      ['fast: the profile tuned has no adapter "saltY" for the alias to lead to. Did you mean "salty"?'],
+    ],
+    [
+      "a name that an adapter has",
+      { profiles: [tuned], aliases: [alias("salty", ["big"])] },
+      ["salty: the model name salty of the alias is served by the profile tuned too"],
     ],
     [
       "an upstream of which it is not said which model",

@@ -1,3 +1,4 @@
+import { namesOf } from "../core/adapter.ts";
 import type { Alias } from "../core/alias.ts";
 import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
@@ -21,7 +22,7 @@ export const aliasProblems = (all: NamedObjects): readonly string[] =>
 
 function takenBy({ name }: Alias, { profiles, upstreams }: NamedObjects): readonly string[] {
   const others = [
-    ...profiles.filter(({ serves }) => serves.includes(name)).map((profile) => `the profile ${profile.name}`),
+    ...profiles.filter((profile) => namesOf(profile).includes(name)).map((profile) => `the profile ${profile.name}`),
     ...upstreams
       .filter(({ models }) => models.some((model) => model.name === name))
       .map((upstream) => `the upstream ${upstream.name}`),

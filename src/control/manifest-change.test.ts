@@ -39,6 +39,19 @@ test("every clash with what is there is named, and nothing is applied", () => {
   });
 });
 
+test("an adapter's name is taken as a model's is", () => {
+  const before = snapshot({ profiles: [stored(profile("a", { adapters: { salty: "hf:a/salty" } }))] });
+  const wanted = [profile("salty"), profile("c", { adapters: { a: "hf:a/x", salty: "hf:a/y" } })];
+  expect(applyProfiles(before, wanted, now)).toEqual({
+    ok: false,
+    error: [
+      "salty: the model name salty is already served by the profile a",
+      "c: the model name a is already served by the profile a",
+      "c: the model name salty is already served by the profile a",
+    ],
+  });
+});
+
 test("a name may move from one profile to another in one manifest", () => {
   const before = snapshot({ profiles: [stored(b)] });
   const moved = [profile("b", { serves: ["b"] }), profile("c", { serves: ["shared"] })];

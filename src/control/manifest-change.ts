@@ -1,4 +1,5 @@
 import { profileManifest } from "../config/profile.ts";
+import { namesOf } from "../core/adapter.ts";
 import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
 import type { Millis, NodeId, ProfileName } from "../core/ids.ts";
@@ -82,8 +83,8 @@ const isSame = (a: Profile, b: Profile): boolean => canonicalJson(a) === canonic
 
 function servedBy(profile: Profile, others: readonly Profile[]): readonly string[] {
   return others.flatMap((other) =>
-    profile.serves
-      .filter((name) => other.serves.includes(name))
+    namesOf(profile)
+      .filter((name) => namesOf(other).includes(name))
       .map((name) => `${profile.name}: the model name ${name} is already served by the profile ${other.name}`),
   );
 }

@@ -37,27 +37,42 @@ function merged<T extends { readonly name: string }>(before: readonly T[], wante
 }
 
 /**
- * The model name that an entry of an alias leads to: a profile's first, an upstream's only one, or that of UPSTREAM/MODEL. The
- * error is a sentence about the entry.
+ * The model name that an entry of an alias leads to: a profile's first, an upstream's only one, or that of PROFILE/ADAPTER or
+ * UPSTREAM/MODEL. The error is a sentence about the entry.
  */
-export function modelOfEntry(entry: string, { profiles, upstreams, aliases }: NamedObjects): Result<string, string> {
-  const [name = "", ...rest] = entry.split("/");
+export function modelOfEntry(entry: string, all: NamedObjects): Result<string, string> {
+  const { profiles, upstreams } = all;
   const profile = profiles.find((one) => one.name === entry);
+  const [name = "", ...rest] = entry.split("/");
   const upstream = upstreams.find((one) => one.name === name);
   if (profile !== undefined && upstream !== undefined) {
     return err(
       `${entry} is a profile and an upstream: write ${entry}/MODEL for the upstream, or give one another name`,
     );
   }
-  if (profile !== undefined) return ok(profile.serves[0] ?? profile.name);
-  if (upstream !== undefined) return modelOfUpstream(upstream, rest.join("/"));
+  if (profile !== undefined) return ok(firstNameOf(profile));
+  const asked = rest.join("/");
+  const owner = asked === "" ? undefined : profiles.find((one) => one.name === name);
+  if (owner !== undefined && Object.hasOwn(owner.adapters, asked)) return ok(asked);
+  if (upstream !== undefined) return modelOfUpstream(upstream, asked);
+  return err(owner === undefined ? leadsNowhere(entry, all) : noAdapter(owner, asked));
+}
+
+const firstNameOf = ({ serves: [first], name }: Profile): string => first ?? name;
+
+function leadsNowhere(entry: string, { profiles, upstreams, aliases }: NamedObjects): string {
   if (aliases.some((alias) => alias.name === entry)) {
-    return err(`${entry} is an alias itself, and an alias leads to profiles and upstreams only`);
+    return `${entry} is an alias itself, and an alias leads to profiles and upstreams only`;
   }
+  const [name = "", ...rest] = entry.split("/");
   const isProfile = rest.length === 0;
   const known = (isProfile ? [...profiles, ...upstreams] : upstreams).map((one) => one.name);
   const [what, more] = isProfile ? ["profile", ", and no upstream"] : ["upstream", ""];
-  return err(`there is no ${what} "${name}" for the alias to lead to${more}.${didYouMean(name, known)}`);
+  return `there is no ${what} "${name}" for the alias to lead to${more}.${didYouMean(name, known)}`;
+}
+
+function noAdapter({ name, adapters }: Profile, asked: string): string {
+  return `the profile ${name} has no adapter "${asked}" for the alias to lead to.${didYouMean(asked, Object.keys(adapters))}`;
 }
 
 function modelOfUpstream({ name, models }: Upstream, asked: string): Result<string, string> {

@@ -1,3 +1,4 @@
+import { adaptersOf } from "../core/adapter.ts";
 import type { StoredAlias } from "../core/alias.ts";
 import { profileName, type ReplicaId } from "../core/ids.ts";
 import { withoutKey } from "../core/redact.ts";
@@ -8,6 +9,7 @@ import { engineOf } from "../engines/list.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
 import { replicaReason } from "../wire/replica-reason.ts";
 import type { Demand } from "../reconcile/scale.ts";
+import { LoadedAdapters } from "./adapter-routes.ts";
 import { modelOfEntry, type NamedObjects, namedIn } from "./named-objects.ts";
 import type { Demands } from "./scaling.ts";
 
@@ -33,9 +35,11 @@ const HOPE: readonly ReplicaState["kind"][] = [
 export function modelRoutes(snapshot: Snapshot, demands: Demands): readonly ModelRoute[] {
   const { profiles, aliases, replicas, nodes } = snapshot;
   const byProfile = Map.groupBy(replicas, ({ profile }) => profile);
+  const loaded = new LoadedAdapters(snapshot);
   const served = profiles.flatMap((stored) => {
     const own = byProfile.get(stored.profile.name) ?? [];
-    return routesOf(stored, { replicas: own, nodes: nodes.length, demand: demands.get(stored.profile.name) });
+    const standing = { replicas: own, nodes: nodes.length, demand: demands.get(stored.profile.name) };
+    return [...routesOf(stored, standing, loaded), ...adapterRoutes(stored, standing, loaded)];
   });
   const named = namedIn(snapshot);
   return [...served, ...aliases.map((stored) => aliasRoute(stored, named))].toSorted((a, b) =>
@@ -92,18 +96,41 @@ interface Standing {
   readonly demand: Demand | undefined;
 }
 
-function routesOf({ profile, createdAt }: StoredProfile, standing: Standing): ModelRoute[] {
+function routesOf(stored: StoredProfile, standing: Standing, loaded: LoadedAdapters): readonly ModelRoute[] {
+  const route = { ...routeTo(stored, standing), ...callsIn(loaded.calls(standing.replicas, undefined)) };
+  return stored.profile.serves.map((name) => ({ ...route, name }));
+}
+
+/** Of a replica that was started before the profile had the adapter nobody gets it. */
+function adapterRoutes(stored: StoredProfile, standing: Standing, loaded: LoadedAdapters): readonly ModelRoute[] {
+  const { profile } = stored;
+  return adaptersOf(profile).map(({ name }) => {
+    const replicas = standing.replicas.filter((replica) => loaded.has(replica, name));
+    const isToCome = replicas.length === 0 && standing.replicas.length > 0;
+    return {
+      ...routeTo(stored, { ...standing, replicas }),
+      ...(isToCome ? { waitingFor: "no replica has been started with it yet", waitSeconds: 0 } : {}),
+      name,
+      parent: profile.serves[0] ?? profile.name,
+      ...callsIn(loaded.calls(replicas, name)),
+    };
+  });
+}
+
+const callsIn = (calls: NonNullable<ModelRoute["calls"]>): Pick<ModelRoute, "calls"> =>
+  Object.keys(calls).length === 0 ? {} : { calls };
+
+function routeTo({ profile, createdAt }: StoredProfile, standing: Standing): Omit<ModelRoute, "name"> {
   const ready = standing.replicas.flatMap(readyRoute);
   const waiting = ready.length > 0 ? NOT_WAITING : waitingFor(standing);
   const holds = ready.length === 0 && isHolding(standing);
-  return profile.serves.map((name) => ({
-    name,
+  return {
     profile: profile.name,
     replicas: ready,
     created: Math.floor(createdAt / 1000),
     ...waiting,
     ...(holds ? { holds } : {}),
-  }));
+  };
 }
 
 /** Whether a request has something to wait for. What its node has given up on is told at once. */

@@ -31,11 +31,11 @@ export interface LaunchAdapter {
 /** How an engine works with adapters. */
 export interface AdapterRules {
   /** Which files of an adapter's source it loads. The error is a sentence that says what is missing. */
-  chooseFiles(offered: readonly OfferedFile[]): Result<FileChoice, string>;
+  readonly chooseFiles: (offered: readonly OfferedFile[]) => Result<FileChoice, string>;
   /** Why it cannot be told of what lies at that path, for people. Left out: it can be told of every path. */
   readonly objection?: (path: string) => string | undefined;
   /** How it is asked for one of them, or for the model without any; undefined: as the client asks. */
-  call(asked: AskedAdapter): AdapterCall | undefined;
+  readonly call: (asked: AskedAdapter) => AdapterCall | undefined;
 }
 
 export interface AskedAdapter {

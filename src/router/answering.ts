@@ -58,7 +58,7 @@ export class Answering {
   #turn(model: Model | undefined): Turn | undefined {
     if (model === undefined) return undefined;
     const named = { model: model.name, name: model.route.engineModel ?? model.name };
-    const asked = { upload: this.#upload, names: this.#names, ...named };
+    const asked = { upload: this.#upload, names: this.#names, ...named, calls: model.route.calls };
     return { model, question: questionOf(this.#context, this.#request, asked) };
   }
 

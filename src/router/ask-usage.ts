@@ -30,6 +30,31 @@ interface ModelChange {
   readonly usage: boolean;
 }
 
+/** The body, a JSON object with at least one key, with further fields at its end: of a key that comes twice the last one counts. */
+export function withFields(body: Body, fields: Readonly<Record<string, string>>): Body {
+  const text = Object.entries(fields)
+    .map(([key, json]) => `,${JSON.stringify(key)}:${json}`)
+    .join("");
+  if (text === "") return body;
+  if (body.rest !== undefined) {
+    body.rest.ending = [Buffer.from(text)];
+    return body;
+  }
+  const close = closeOf(body);
+  return spliced(body, [{ start: close, end: close, text }]);
+}
+
+/** White space may follow the brace. */
+function closeOf({ chunks, bytes }: Body): number {
+  let end = bytes;
+  for (const chunk of chunks.toReversed()) {
+    const at = chunk.lastIndexOf("}");
+    if (at >= 0) return end - chunk.length + at;
+    end -= chunk.length;
+  }
+  return end;
+}
+
 /** Places that do not overlap. */
 function spliced(body: Body, splices: readonly Splice[]): Body {
   const chunks: Buffer[] = [];

@@ -1,7 +1,7 @@
 import type { ModelRoute } from "../core/route.ts";
 
 /** One model with the fields of OpenAI's list and of Anthropic's: each client reads its own and skips the others. */
-function modelObject({ name, created }: ModelRoute): Readonly<Record<string, unknown>> {
+function modelObject({ name, created, parent }: ModelRoute): Readonly<Record<string, unknown>> {
   return {
     id: name,
     object: "model",
@@ -10,6 +10,8 @@ function modelObject({ name, created }: ModelRoute): Readonly<Record<string, unk
     type: "model",
     display_name: name,
     created_at: new Date(created * 1000).toISOString(),
+    // As engines list an adapter beside its model.
+    ...(parent === undefined ? {} : { parent }),
   };
 }
 

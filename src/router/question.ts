@@ -1,11 +1,13 @@
+import type { AdapterCall } from "../core/adapter.ts";
+import type { ModelRoute } from "../core/route.ts";
 import type { PickContext } from "../routing/policy.ts";
 import { NO_PROMPT } from "../routing/prompt.ts";
-import { type Body, withModel, withUsage } from "./ask-usage.ts";
+import { withModel, withUsage } from "./ask-usage.ts";
 import type { ExchangeContext } from "./context.ts";
 import type { EngineEndpoint } from "./endpoints.ts";
 import type { ErrorShape } from "./error-body.ts";
 import type { PromptNames } from "./prompt-keys.ts";
-import { Asks } from "./translate/asks.ts";
+import { Asks, type Bodies, type Called } from "./translate/asks.ts";
 import type { Upload } from "./upload.ts";
 
 /** Text in the languages that are written most has about four bytes a token. */
@@ -38,20 +40,26 @@ interface Named {
   readonly names: PromptNames;
   readonly model: string;
   readonly name: string;
+  /** Of replicas with adapters, how each is asked, by id. */
+  readonly calls: ModelRoute["calls"];
 }
 
 /** `model`: who answers, which is another than was asked for where an alias was; `name`: what its replicas call it. */
-export function questionOf(context: ExchangeContext, asked: Asked, { upload, names, model, name }: Named): Question {
+export function questionOf(
+  context: ExchangeContext,
+  asked: Asked,
+  { upload, names, model, name, calls }: Named,
+): Question {
   const { endpoint, path, target } = asked;
-  const { fields, spans } = upload;
-  const isNamed = fields.model.kind === "name" && fields.model.name === name;
+  const { fields } = upload;
   const hidesUsage = context.asksUsage && endpoint.usageByOption && mustAskUsage(upload);
   const readsPrompt = context.policy.readsPrompt && endpoint.work === "generate";
   const prompt = readsPrompt ? names.forModel(model) : NO_PROMPT;
-  const original = isNamed ? upload : withModel(upload, spans, { model: name, usage: false });
-  const body = hidesUsage ? askingUsage(upload, name, isNamed) : original;
+  const bodies = (called: string): Bodies => bodiesFor(upload, called, hidesUsage);
+  const { original, body } = bodies(name);
+  const called = calls === undefined ? {} : { calls, bodies: calledBodies(bodies, { upload, name }) };
   return {
-    asks: new Asks({ api: endpoint.api, path, target, asker: asked, model, original, body }),
+    asks: new Asks({ api: endpoint.api, path, target, asker: asked, model, original, body, ...called }),
     hidesUsage,
     needsSlot: endpoint.work !== "count",
     isStream: fields.stream && endpoint.work === "generate",
@@ -67,5 +75,19 @@ function mustAskUsage({ rest, fields }: Upload): boolean {
   return false;
 }
 
-const askingUsage = (upload: Upload, model: string, isNamed: boolean): Body =>
-  isNamed ? withUsage(upload, upload.spans) : withModel(upload, upload.spans, { model, usage: true });
+/** A form has no place for what is not text; what needs it there is not asked by form. */
+const calledBodies =
+  (bodies: (model: string) => Bodies, { upload, name }: Pick<Named, "upload" | "name">) =>
+  ({ model = name, fields }: AdapterCall): Called => ({
+    ...bodies(model),
+    ...(upload.spans.isForm === true ? {} : { fields }),
+  });
+
+/** `model`: what the engine calls it. */
+function bodiesFor(upload: Upload, model: string, hidesUsage: boolean): Bodies {
+  const { spans, fields } = upload;
+  const isNamed = fields.model.kind === "name" && fields.model.name === model;
+  const original = isNamed ? upload : withModel(upload, spans, { model, usage: false });
+  if (!hidesUsage) return { original, body: original };
+  return { original, body: isNamed ? withUsage(upload, spans) : withModel(upload, spans, { model, usage: true }) };
+}

@@ -1,4 +1,4 @@
-import type { Tensor } from "../../src/engines/llamacpp/gguf-writer.ts";
+import { GgufWriter, type Tensor } from "../../src/engines/llamacpp/gguf-writer.ts";
 import { END, llamaGguf } from "../../src/engines/llamacpp/llama-gguf.ts";
 
 /** Room for one dimension a piece, and one for everything that is none. */
@@ -25,6 +25,39 @@ export function scriptedGguf({ says, template }: Script): Uint8Array {
   return llamaGguf({ ...shape, name: "scripted", pieces: says, template }, (vocabulary) =>
     tensors(vocabulary, vocabulary - says.length),
   );
+}
+
+/** An adapter for {@link scriptedGguf}'s model: with it the words begin at that piece. `width` is that of the model it is for. */
+export function scriptedAdapter({ says, beginsAt, width = WIDTH }: Turn): Uint8Array {
+  const vocabulary = vocabularyOf(says);
+  const gguf = new GgufWriter();
+  gguf.string("general.type", "adapter");
+  gguf.string("general.architecture", "llama");
+  gguf.string("adapter.type", "lora");
+  gguf.float32("adapter.lora.alpha", 1);
+  const [reads, writes] = [new Float32Array(width), new Float32Array(vocabulary)];
+  // The first dimension is whatever is not of the script.
+  reads[0] = 1;
+  writes[vocabulary - says.length + beginsAt] = 5 * CERTAIN;
+  return gguf.bytes([
+    { name: "output.weight.lora_a", shape: [width, 1], values: reads },
+    { name: "output.weight.lora_b", shape: [1, vocabulary], values: writes },
+  ]);
+}
+
+interface Turn extends Pick<Script, "says"> {
+  readonly beginsAt: number;
+  readonly width?: number;
+}
+
+function vocabularyOf(says: readonly string[]): number {
+  let count = 0;
+  const shape = { layers: 1, context: 1, width: 1, feedForward: 1, heads: 1 };
+  llamaGguf({ ...shape, name: "", pieces: says, template: "" }, (vocabulary) => {
+    count = vocabulary;
+    return [];
+  });
+  return count;
 }
 
 /** Whatever is not of the script begins it; its last piece ends it. */

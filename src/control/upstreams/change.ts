@@ -1,4 +1,5 @@
 import { isLoopback } from "../../config/ip.ts";
+import { namesOf } from "../../core/adapter.ts";
 import type { NewEvent } from "../../core/event.ts";
 import { canonicalJson } from "../../core/fingerprint.ts";
 import type { Millis } from "../../core/ids.ts";
@@ -18,7 +19,9 @@ export function upstreamProblems({ profiles, upstreams }: NamedObjects): readonl
   return upstreams.flatMap((upstream, index) =>
     upstream.models.flatMap(({ name }) => {
       const others = [
-        ...profiles.filter(({ serves }) => serves.includes(name)).map((profile) => `the profile ${profile.name}`),
+        ...profiles
+          .filter((profile) => namesOf(profile).includes(name))
+          .map((profile) => `the profile ${profile.name}`),
         ...upstreams
           .slice(0, index)
           .filter(({ models }) => models.some((model) => model.name === name))

@@ -164,6 +164,28 @@ const CASES: readonly Case[] = [
     reason: "the model cannot be loaded: llama_adapter_lora_init: failed to open '/x.gguf': No such file or directory",
     retry: false,
   },
+  {
+    name: "an adapter of another model",
+    code: 1,
+    lines: [
+      "0.00.025.758 E llama_adapter_lora_init_from_file_ptr: failed to apply lora adapter: tensor 'output.weight' has incorrect shape (hint: maybe wrong base model?)",
+      "0.00.047.394 E cmn  common_init_: failed to load lora adapter '/w/a.gguf'",
+      "0.00.047.998 E srv  llama_server: exiting due to model loading error",
+    ],
+    reason:
+      "the adapter /w/a.gguf cannot be loaded: tensor 'output.weight' has incorrect shape; it was made for another model",
+    retry: false,
+  },
+  {
+    name: "an adapter for another architecture",
+    code: 1,
+    lines: [
+      "0.00.019.507 E llama_adapter_lora_init_from_file_ptr: failed to apply lora adapter: model arch and LoRA arch mismatch",
+      "0.00.019.655 E cmn  common_init_: failed to load lora adapter '/w/a.gguf'",
+    ],
+    reason: "the adapter /w/a.gguf cannot be loaded: model arch and LoRA arch mismatch",
+    retry: false,
+  },
   { name: "killed", signal: "SIGKILL", reason: /^killed \(SIGKILL\)/, retry: true },
   { name: "killed through a shell", code: 137, reason: /^killed/, retry: true },
   {

@@ -5,6 +5,8 @@ import { missingLibrary } from "./libraries.ts";
 /** What the usual builds are compiled for, in the order they came. */
 const CPU_FLAGS_BUILDS_USE = ["sse4_2", "avx", "f16c", "fma", "bmi2", "avx2"] as const;
 
+const WRONG_BASE = "; it was made for another model";
+
 /** First match wins: the particular before the general, since one failure often brings the next one's message with it. */
 const RULES: readonly ExitRule[] = [
   ...STOPPED,
@@ -47,6 +49,14 @@ const RULES: readonly ExitRule[] = [
   ({ log }) => {
     const [, problem] = /error loading model: (.+)$/m.exec(log) ?? [];
     return problem === undefined ? undefined : final(`the model cannot be loaded: ${problem}`);
+  },
+  ({ log }) => {
+    const [, path] = /failed to load lora adapter '(.+)'$/m.exec(log) ?? [];
+    if (path === undefined) return undefined;
+    const [, problem = "no reason is given"] = /failed to apply lora adapter: (.+)$/m.exec(log) ?? [];
+    return final(
+      `the adapter ${path} cannot be loaded: ${problem.replace(" (hint: maybe wrong base model?)", WRONG_BASE)}`,
+    );
   },
   ({ log }) => {
     if (!log.includes("exiting due to model loading error")) return undefined;

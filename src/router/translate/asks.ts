@@ -1,3 +1,4 @@
+import type { AdapterCall } from "../../core/adapter.ts";
 import type { EngineApi } from "../../core/engine-api.ts";
 import { messageOf } from "../../core/errors.ts";
 import { err, ok, type Result } from "../../core/result.ts";
@@ -6,7 +7,7 @@ import { chatFromMessages } from "../../wire/anthropic/request.ts";
 import { isAnthropicError } from "../../wire/anthropic/error.ts";
 import { type Fields, isFields, parseJson } from "../../wire/json-value.ts";
 import { chatFromResponses, stateObjection } from "../../wire/responses/request.ts";
-import type { Body } from "../ask-usage.ts";
+import { type Body, withFields } from "../ask-usage.ts";
 import type { Refusal } from "../error-body.ts";
 import type { EngineAnswer, EngineAsk, Rewritten } from "./ask.ts";
 import { type Foreign, messagesByChat, responsesByChat, type Translation } from "./by-chat.ts";
@@ -57,18 +58,30 @@ function counting(foreign: Foreign, count: Count, ask: (question: CountQuestion)
   return chat.ok ? ok(ask({ asker: foreign.asker, chat: chat.value.body, answer: count.answer })) : chat;
 }
 
+export interface Bodies {
+  /** As the client sent it. */
+  readonly original: Body;
+  /** As an engine gets it that has the words for it. */
+  readonly body: Body;
+}
+
+/** The same for an engine with adapters. */
+export interface Called extends Bodies {
+  /** What is put at the end of each body, as JSON. */
+  readonly fields?: AdapterCall["fields"];
+}
+
 /** What is asked, before it is known of whom. */
-export interface AskedOfEngines {
+export interface AskedOfEngines extends Called {
   readonly api: EngineApi;
   readonly path: string;
   /** Path and query, as the client sent them. */
   readonly target: string;
   readonly asker: Asker;
   readonly model: string;
-  /** As the client sent it. */
-  readonly original: Body;
-  /** As an engine gets it that has the words for it. */
-  readonly body: Body;
+  /** Of replicas with adapters, how each is asked, by id; and the bodies for one of them. */
+  readonly calls?: Readonly<Record<string, AdapterCall>>;
+  readonly bodies?: (call: AdapterCall) => Called;
 }
 
 /** A client's request as each engine can be asked it. */
@@ -79,13 +92,22 @@ export class Asks {
 
   constructor(asked: AskedOfEngines) {
     this.#asked = asked;
-    const { target, body, asker } = asked;
+    const { target, asker } = asked;
     const rewrite: EngineAsk["rewrite"] = ({ status }) => (status >= 400 ? mendingErrors(asker) : undefined);
-    this.#plain = { target, body, rewrite };
+    this.#plain = { target, body: this.#filled(asked.body), rewrite };
   }
 
   /** `lacks`: what the engine turned out not to have. An engine of which nothing is known is asked as the client asked. */
-  to({ apis }: Pick<ReplicaRoute, "apis">, lacks: Set<EngineApi>): Result<EngineAsk, Refusal> {
+  to({ id, apis }: Pick<ReplicaRoute, "id" | "apis">, lacks: Set<EngineApi>): Result<EngineAsk, Refusal> {
+    const { calls, bodies, ...asked } = this.#asked;
+    const call = calls?.[id];
+    if (call === undefined || bodies === undefined) return this.#ask(apis, lacks);
+    // Of an engine that says less than it heeds only what it says is asked.
+    const heeds = call.apis?.filter((heeded) => apis?.includes(heeded) !== false) ?? apis;
+    return new Asks({ ...asked, ...bodies(call) }).#ask(heeds, lacks);
+  }
+
+  #ask(apis: ReplicaRoute["apis"], lacks: Set<EngineApi>): Result<EngineAsk, Refusal> {
     const { api } = this.#asked;
     const hasIt = (apis === undefined || apis.includes(api)) && !lacks.has(api);
     if (!hasIt) return this.#translated(apis ?? ["chat"]);
@@ -133,7 +155,13 @@ export class Asks {
       templateSettings: apis.includes("template-settings"),
       continuesWhenAsked: apis.includes("continues-when-asked"),
     };
-    return guarded(() => way.translate({ asker, body, dialect }));
+    const ask = guarded(() => way.translate({ asker, body, dialect }));
+    return ask.ok ? ok({ ...ask.value, body: this.#filled(ask.value.body) }) : ask;
+  }
+
+  #filled(body: Body): Body {
+    const { fields } = this.#asked;
+    return fields === undefined ? body : withFields(body, fields);
   }
 }
 
