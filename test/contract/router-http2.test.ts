@@ -176,6 +176,24 @@ describe("connections that nothing is asked on", () => {
     await raw.waitForClose();
   });
 
+  test("one that never ends its handshake is closed in that time too", async () => {
+    await start({ tls: issue("router"), limits: { headTime: millis(200), tick: millis(20) } });
+    const raw = await RawClient.connect(harness.url);
+    raw.send(Buffer.from("160301020001", "hex"));
+    await raw.waitForClose();
+    expect(await harness.logged({ msg: "TLS handshake failed" })).toMatchObject({
+      detail: "ERR_TLS_HANDSHAKE_TIMEOUT",
+    });
+  });
+
+  test("one that speaks no TLS where TLS is spoken is closed, and told of in the log", async () => {
+    await start({ tls: issue("router") });
+    const raw = await RawClient.connect(harness.url);
+    raw.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    await raw.waitForClose();
+    expect(await harness.logged({ msg: "TLS handshake failed" })).toMatchObject({ detail: "ERR_SSL_HTTP_REQUEST" });
+  });
+
   test("one that does not even say what it speaks is closed, at once when the router stops", async () => {
     await start();
     const raw = await RawClient.connect(harness.url);

@@ -39,6 +39,8 @@ interface Of {
   onBroken(socket: Duplex, hasEnded: boolean): boolean;
 }
 
+const OF_TLS = /^ERR_(?:TLS|SSL)_/;
+
 /** Where clients connect: HTTP/1.1 and HTTP/2 at one port, by the handshake with TLS and by the first bytes without. */
 export class ClientPort {
   readonly #of: Of;
@@ -77,7 +79,7 @@ export class ClientPort {
     const server =
       tls === undefined
         ? createServer(options)
-        : createTlsServer({ ...options, ...tls, ALPNProtocols: [...PROTOCOLS] });
+        : createTlsServer({ ...options, ...tls, ALPNProtocols: [...PROTOCOLS], handshakeTimeout: limits.headTime });
     server.maxHeadersCount = MOST_HEADERS;
     server.on("request", (req, res) => {
       onRequest({ req, body: req, res: new Http1Answer(res), socket: req.socket, waitsForContinue: false });
@@ -134,7 +136,11 @@ export class ClientPort {
 
   /** What is no HTTP gets an answer all the same, in the shape that clients read. */
   #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+    if (OF_TLS.test(error.code ?? "")) {
+      // Until the handshake has ended nothing can be said, and a connection that is only ended would wait for that.
+      socket.destroy();
+      this.#of.logger.info({ detail: error.code }, "TLS handshake failed");
+    } else if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
     else if (!this.#of.onBroken(socket, error.code === "HPE_INVALID_EOF_STATE")) {
       const { bytes, line } = malformedAnswer(error);
       socket.end(bytes);
