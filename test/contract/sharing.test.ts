@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { request as ask } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { millis, nodeId } from "../../src/core/ids.ts";
 import { ok } from "../../src/core/result.ts";
 import { type CountingOrigin, countingOrigin } from "../fakes/counting-origin.ts";
 import { MIB, seeded, sha256Of } from "../fakes/download-fixture.ts";
+import { startHub } from "../fakes/hub-server.ts";
 import { type SharingNode, SharingSite } from "../fakes/sharing-site.ts";
 import { request, spec } from "../fakes/weights-fixture.ts";
 
@@ -72,6 +73,27 @@ describe("weights between nodes", () => {
     const files = await Promise.all(nodes.map((node) => fetchOn(node, spec(origin.url))));
     expect(files.every((file) => file.equals(DATA))).toBe(true);
     expect(origin.sent).toBeLessThanOrEqual(DATA.length * 1.05);
+  });
+
+  test("a node that cannot reach the source at all gets the model from one that has it", async () => {
+    const data = Buffer.from("GGUF of a kind");
+    const hub = await startHub({
+      "acme/m": {
+        commit: "c0ffee",
+        files: { "m.gguf": { data, isLarge: true }, "config.json": { data, isLarge: false } },
+      },
+    });
+    const source = spec("hf:acme/m");
+    await fetchOn(await site.node("a", { env: { HF_ENDPOINT: hub.endpoint } }), source);
+    await hub.close();
+    const b = await site.node("b", { env: { HF_ENDPOINT: hub.endpoint } });
+    expect((await fetchOn(b, source)).equals(data)).toBe(true);
+    expect((await readdir(b.dir)).filter((name) => name.endsWith(".listing"))).toEqual([]);
+    const c = await site.node("c", { env: { HF_ENDPOINT: hub.endpoint } });
+    expect(await c.store.ensure(spec("hf:acme/other"), request())).toMatchObject({
+      ok: false,
+      error: { kind: "network" },
+    });
   });
 
   test("two models that have a file in common fetch it once", async () => {
@@ -262,6 +284,6 @@ describe("the door", () => {
     node.peers.onPlan({ orders: [], permissions: [permission(key, "one")], suspects: [] });
     expect(await enter(port, "one")).toMatchObject({ status: 404 });
     await node.peers.refresh();
-    expect(node.peers.report().held).toEqual([]);
+    expect(node.peers.report().held.map((held) => held.key)).not.toContain(key);
   });
 });

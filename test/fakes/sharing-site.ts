@@ -33,6 +33,8 @@ interface NodeOptions {
   readonly serves?: boolean;
   readonly tls?: FollowedTls;
   readonly onSuspects?: (keys: readonly string[]) => void;
+  /** Of its agent. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Known {
@@ -87,7 +89,10 @@ export class SharingSite {
   }
 
   /** A node with an empty folder, or with what one of that name left. */
-  async node(name: string, { site = "", serves = true, tls, onSuspects }: NodeOptions = {}): Promise<SharingNode> {
+  async node(
+    name: string,
+    { site = "", serves = true, tls, onSuspects, env = {} }: NodeOptions = {},
+  ): Promise<SharingNode> {
     const id = nodeId(name);
     const dir = join(this.dir, name);
     const records = createRecordBook();
@@ -102,7 +107,7 @@ export class SharingSite {
       onSuspects: onSuspects ?? (() => undefined),
     });
     const store = createWeightStore({
-      ...{ dir, modelDirs: [], downloader, env: { HOME: join(this.dir, "home") }, records },
+      ...{ dir, modelDirs: [], downloader, env: { HOME: join(this.dir, "home"), ...env }, records },
       ...{ logger: silentLogger, clock: systemClock, share: (job) => peers.fetch(job) },
     });
     const stop = async (): Promise<void> => {

@@ -17,10 +17,12 @@ import { identityOf, namedFile } from "./identity.ts";
 import { useLocal } from "./local-model.ts";
 import { type Choose, offerOf } from "./offer.ts";
 import { createPinCheck } from "./pins.ts";
+import { describeByPeers, isOutOfReach } from "./peers/listing.ts";
 import { placedFolders } from "./placed.ts";
 import { placedModels } from "./placed-models.ts";
 import type { ReadyModel } from "./ready.ts";
 import { createSemaphore } from "./semaphore.ts";
+import type { Described } from "./sources/source.ts";
 import { createTurns } from "./turns.ts";
 
 export interface WeightStoreOptions {
@@ -61,7 +63,7 @@ export interface WeightStore {
 const DEFAULT_CONCURRENCY = 4;
 
 export function createWeightStore(options: WeightStoreOptions): WeightStore {
-  const { dir, modelDirs, downloader, env, logger, share } = options;
+  const { dir, modelDirs, logger, share } = options;
   const roots = [dir, ...modelDirs];
   const records = options.records ?? createRecordBook();
   const pins = createPinCheck();
@@ -83,13 +85,11 @@ export function createWeightStore(options: WeightStoreOptions): WeightStore {
   };
 
   const get = async (order: FetchOrder): Promise<Result<ReadyModel, WeightFailure>> => {
-    const { spec, source, choose, signal } = order;
+    const { spec, source, choose } = order;
     const held = (await findHeld(dir, records, order)) ?? (await findPlaced(order));
     if (held !== undefined) return ok(held);
     logger.info({ source: spec.source }, "asking the source for the model");
-    // Loaded late: an agent that only watches over what it has keeps the memory for it.
-    const { describeSource } = await import("./sources/list.ts");
-    const described = await describeSource(source, { downloader, env }, signal);
+    const described = await describe(options, order);
     if (!described.ok) return described;
     if (described.value.kind === "local") {
       const { folder, files } = described.value;
@@ -116,6 +116,23 @@ export function createWeightStore(options: WeightStoreOptions): WeightStore {
       semaphore.setLimit(files);
     },
   };
+}
+
+/** What the source says that it has; where it cannot be reached, what a node says that has asked it. */
+async function describe(
+  { dir, downloader, env, logger, share }: WeightStoreOptions,
+  { source, spec, signal }: FetchOrder,
+): Promise<Result<Described, WeightFailure>> {
+  // Loaded late: an agent that only watches over what it has keeps the memory for it.
+  const { describeSource } = await import("./sources/list.ts");
+  const described = await describeSource(source, { downloader, env }, signal);
+  if (described.ok || share === undefined || !isOutOfReach(described.error)) return described;
+  const failure = described.error;
+  const asked = { dir, share, failure, signal, identity: identityOf(source), source: spec.source };
+  const known = await describeByPeers(asked);
+  if (known === undefined) return described;
+  logger.info({ source: spec.source, why: failure.message }, "the source cannot be reached; another node knows it");
+  return ok(known);
 }
 
 /** In a root itself a file lies without the folders it has at its source. */

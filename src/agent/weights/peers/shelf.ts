@@ -10,6 +10,7 @@ import { plainFileBytes, readPlainFile } from "../../../platform/plain-file.ts";
 import type { RecordBook } from "../folder.ts";
 import { isSafeName } from "../offer.ts";
 import type { HeldFile } from "../record.ts";
+import { type Listing, LISTINGS, listingsOf } from "./listing.ts";
 import { readPieceFile, writePieceFile } from "./piece-file.ts";
 
 /** A file as it can be given to another node. */
@@ -76,8 +77,16 @@ export class Shelf {
     return found.flat();
   }
 
+  /** What the sources of these files offer besides. */
+  async listings(): Promise<readonly SharedFile[]> {
+    const { dir } = this.#options;
+    const all = await Promise.all((await foldersIn(dir)).map((folder) => this.#listingsIn(folder)));
+    return all.flat().map(({ key, data, sha256 }) => ({ key, bytes: data.length, sha256 }));
+  }
+
   /** wrong: it lies there, but its bytes are not those that were fetched. */
   async find(key: string): Promise<Shelved | "none" | "wrong"> {
+    if (key.startsWith(`${LISTINGS}/`)) return await this.#listing(key);
     const parts = splitKey(key);
     if (parts === undefined) return "none";
     const { dir, records, downloader } = this.#options;
@@ -93,6 +102,20 @@ export class Shelf {
     const whole = await this.#shelved(path, held);
     if (whole !== "wrong") this.#remember(key, { stamp, shelved: whole });
     return whole;
+  }
+
+  async #listing(key: string): Promise<Shelved | "none"> {
+    for (const folder of await foldersIn(this.#options.dir)) {
+      const listing = (await this.#listingsIn(folder)).find((one) => one.key === key);
+      if (listing !== undefined) return inMemory(listing);
+    }
+    return "none";
+  }
+
+  async #listingsIn(folder: string): Promise<readonly Listing[]> {
+    const { dir, records } = this.#options;
+    const record = await records.read(join(dir, folder));
+    return record === undefined ? [] : listingsOf(folder, record);
   }
 
   async #isPlain(key: string, { bytes }: Shelved): Promise<boolean> {
@@ -116,6 +139,12 @@ export class Shelf {
     };
   }
 }
+
+const inMemory = ({ data, sha256 }: Listing): Shelved => ({
+  ...{ bytes: data.length, sha256, generation: `listing-${sha256}` },
+  notes: [{ index: 0, sha256 }],
+  read: (index) => Promise.resolve(index === 0 ? data : undefined),
+});
 
 /** Undefined: the file is not what was fetched. */
 async function piecesOf(path: string, file: HeldFile): Promise<readonly string[] | undefined> {
