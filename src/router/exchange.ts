@@ -216,7 +216,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   }
 
   isAnotherFree(replica: Replica): boolean {
-    if (this.#model === undefined || this.#question === undefined) return false;
+    if (this.#model === undefined || this.#question === undefined || this.#rest?.isRepeatable === false) return false;
     const isFree = this.#admit(this.#model, this.#question, [...this.#tried, replica]).kind === "send";
     return isFree || this.#answering?.hasOther(this.#model) === true;
   }

@@ -157,6 +157,27 @@ describe.each<Version>(["HTTP/1.1", "HTTP/2 with TLS"])("over %s", (version) => 
     expect(dying.requests.length + other.requests.length).toBe(1);
   });
 
+  test("an engine that is too busy is passed on as well, though another is free", async () => {
+    const busy = (request: ReadRequest): void => {
+      void until("more than was held", () => request.received > KEPT * 2).then(() => {
+        request.res.writeHead(429, { "content-type": "application/json", "retry-after": "7" });
+        request.res.end('{"error":{"message":"busy","type":"x","param":null,"code":null}}');
+      });
+    };
+    const two = [await engineThat(busy), await engineThat(busy)];
+    await start(
+      version,
+      two.map(({ port }) => port),
+    );
+    const call = await open().ended();
+    expect([call.status, call.headers["retry-after"], call.json]).toMatchObject([
+      429,
+      "7",
+      { error: { message: "busy" } },
+    ]);
+    expect(two.flatMap(({ requests }) => requests)).toHaveLength(1);
+  });
+
   test("while nothing was passed on, another engine is asked", async () => {
     const [closed, engine] = [await engineThat(), await engineThat()];
     const { port } = closed;
