@@ -186,6 +186,14 @@ describe("connections that nothing is asked on", () => {
     });
   });
 
+  test("one in the middle of its handshake does not hold up a router that stops", async () => {
+    await start({ tls: issue("router"), limits: { stop: millis(3_600_000) } });
+    const raw = await RawClient.connect(harness.url);
+    raw.send(Buffer.from("160301020001", "hex"));
+    await harness.router.stop();
+    await raw.waitForClose();
+  });
+
   test("one that speaks no TLS where TLS is spoken is closed, and told of in the log", async () => {
     await start({ tls: issue("router") });
     const raw = await RawClient.connect(harness.url);

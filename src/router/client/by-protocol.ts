@@ -9,6 +9,9 @@ type Socket = Parameters<typeof whenProtocolKnown>[0];
 /** What TLS offers its clients, the better one first. */
 export const PROTOCOLS: readonly string[] = ["h2", "http/1.1"];
 
+/** The same for a connection and for the TLS on it, which have no other tie that is public. */
+const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress ?? ""} ${String(remotePort)}`;
+
 /**
  * Has one port speak both versions: a server of HTTP/1.1 keeps its own connections and gives the others away. With TLS
  * the handshake has told which they are, without it their first bytes do.
@@ -18,8 +21,8 @@ export class ProtocolSplit {
   readonly #toHttp1: (socket: Socket) => void;
   readonly #patience: Millis;
   readonly #sockets = new Set<Socket>();
-  /** Those that have said nothing yet. */
-  readonly #silent = new Set<Socket>();
+  /** Those of which it is not known yet what they speak. */
+  readonly #silent = new Map<string, Socket>();
 
   /** `patience`: how long the first bytes may take. */
   constructor(server: Server, http2: Http2Sessions, patience: Millis) {
@@ -39,10 +42,16 @@ export class ProtocolSplit {
 
   #add(socket: Socket): void {
     this.#sockets.add(socket);
-    socket.once("close", () => this.#sockets.delete(socket));
+    const name = nameOf(socket);
+    this.#silent.set(name, socket);
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      if (this.#silent.get(name) === socket) this.#silent.delete(name);
+    });
   }
 
   #byHandshake(socket: TLSSocket): void {
+    this.#silent.delete(nameOf(socket));
     if (socket.alpnProtocol === "h2") this.#http2.take(socket);
     else this.#toHttp1(socket);
   }
@@ -50,15 +59,9 @@ export class ProtocolSplit {
   #byFirstBytes(socket: Socket): void {
     // Until one of the two has it, nobody else would hear that it broke.
     const onError = (): void => undefined;
-    const forget = (): void => {
-      this.#silent.delete(socket);
-    };
     socket.on("error", onError);
-    socket.once("close", forget);
-    this.#silent.add(socket);
     whenProtocolKnown(socket, this.#patience, (protocol) => {
-      forget();
-      socket.off("close", forget);
+      this.#silent.delete(nameOf(socket));
       socket.off("error", onError);
       if (protocol === "http2") this.#http2.take(socket);
       else this.#toHttp1(socket);
@@ -67,7 +70,7 @@ export class ProtocolSplit {
 
   /** Closes what has asked nothing yet. */
   closeSilent(): void {
-    for (const socket of [...this.#silent]) socket.destroy();
+    for (const socket of [...this.#silent.values()]) socket.destroy();
   }
 
   /** Closes everything, half-made connections too. */
