@@ -1,5 +1,7 @@
 import type { SimNode, World } from "./world.ts";
 
+export type FaultName = (typeof FAULTS)[number]["name"];
+
 interface Fault {
   readonly name: string;
   readonly weight: number;
@@ -75,7 +77,7 @@ function killPlane(world: World): void {
   });
 }
 
-export const FAULTS: readonly Fault[] = [
+export const FAULTS = [
   {
     name: "a stream breaks: premature close",
     weight: 4,
@@ -225,7 +227,7 @@ export const FAULTS: readonly Fault[] = [
       };
     },
   },
-];
+] as const satisfies readonly Fault[];
 
 /** Everything is mended at once, and whoever is away comes back. */
 export function heal(world: World): void {

@@ -43,8 +43,10 @@ class Play {
   steps = 0;
   settledAfter: number | undefined;
   readonly #operator: Operator;
+  readonly #onlyFault: Planted["onlyFault"];
 
   constructor(seed: number, planted: Planted) {
+    this.#onlyFault = planted.onlyFault;
     this.world = new World(seed, planted);
     this.checks = new Checks(this.world);
     this.#operator = new Operator(this.world);
@@ -68,13 +70,14 @@ class Play {
     const end = clock.now + TROUBLE;
     while (clock.now < end && !this.#isOver) {
       await this.#pass(dice.between(500, 7_500));
-      if (dice.chance(0.45)) this.#operator.orderSomething();
+      if (this.#onlyFault === undefined && dice.chance(0.45)) this.#operator.orderSomething();
       else this.#strike();
     }
   }
 
   #strike(): void {
-    const fault = this.world.dice.draw(FAULTS);
+    const faults = FAULTS.filter(({ name }) => this.#onlyFault === undefined || name === this.#onlyFault);
+    const fault = this.world.dice.draw(faults);
     if (fault === undefined) return;
     this.world.trace.add(`fault: ${fault.name}`);
     fault.strike(this.world);

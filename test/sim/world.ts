@@ -3,6 +3,7 @@ import { silentLogger } from "../../src/platform/logger.ts";
 import type { Machine } from "../../src/agent/machine.ts";
 import type { Inventory } from "../../src/core/node.ts";
 import { Dice } from "./dice.ts";
+import type { FaultName } from "./faults.ts";
 import { inventoryOf, type NodeForm, nodeForms } from "./forms.ts";
 import { type Mangle, Network } from "./network.ts";
 import { SimAgent } from "./sim-agent.ts";
@@ -21,6 +22,8 @@ export interface Planted {
   readonly routersReportNothing?: boolean;
   /** The share of silent nodes at which a control plane suspects itself. */
   readonly brake?: number;
+  /** Nothing else is struck with, and nothing is ordered. */
+  readonly onlyFault?: FaultName;
 }
 
 /** A node of the cluster, with what lives on it. */
