@@ -83,6 +83,7 @@ const LISTS = [
   "profiles qwen3",
   "replicas",
   "replicas --profile qwen3",
+  "replicas qwen3-7f3a",
   "models",
   "ps",
   "engines",

@@ -139,6 +139,7 @@ const replicas = create(admin.ListReplicasResponseSchema, {
       inFlight: 3,
       estimate: { gpus: 1, weights: 60 * GIB, kvCache: 4 * GIB, overhead: 2 * GIB, total: 66 * GIB, perGpu: 66 * GIB },
       estimateOrigin: "from the model's header on node gpu-a-01",
+      measured: [{ node: "gpu-a-01", memory: { host: 5 * GIB, gpus: [{ uuid: "GPU-0", bytes: 64 * GIB }] } }],
     },
     {
       id: "qwen3-9d2e",

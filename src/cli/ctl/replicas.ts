@@ -63,8 +63,14 @@ async function list(call: Call, session: Session, { columns, keep }: View): Prom
     ask: async (it, signal) => kept(await it.listReplicas({ id, profile }, { signal })),
     rows: (answer) => answer.replicas,
     notice: (answer) => answer.notice,
-    columns,
+    columns: id === "" ? columns : (looking) => columns(looking).map(shownOfOne),
     name: (replica) => `replica/${replica.id}`,
     empty: keep === undefined ? "There are no replicas." : "No engine is running.",
   });
 }
+
+/** Of a replica that is asked for by its name: what it was estimated to take and what it takes, side by side. */
+const OF_ONE: readonly string[] = ["ESTIMATE", "MEASURED"];
+
+const shownOfOne = (column: Column<Replica>): Column<Replica> =>
+  OF_ONE.includes(column.header) ? { ...column, wide: false } : column;
