@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { adaptersOf } from "../core/adapter.ts";
 import type { Millis, NodeId } from "../core/ids.ts";
 import type { MemoryEstimate, ModelNeeds } from "../core/memory-estimate.ts";
 import type { Profile } from "../core/profile.ts";
@@ -18,7 +19,7 @@ import { replicaReason } from "../wire/replica-reason.ts";
 import { toText } from "../wire/scalar.ts";
 import { specKey } from "./changes.ts";
 import { specsByKey } from "./decide.ts";
-import { fetchesOf, needsOf } from "./model-needs.ts";
+import { fetchesOf, knownModels, needsOf } from "./model-needs.ts";
 import { rangeToWire } from "./range-in-words.ts";
 import { type Demands, wantedOf } from "./scaling.ts";
 
@@ -62,6 +63,7 @@ export function explainName(
     kvPerToken: needs.kvPerToken,
     measured: measuredToWire(needs),
     taken: takenToWire(replica),
+    adapters: adaptersToWire(spec, snapshot),
     nodes: answers.map((answer) => nodeToWire(answer, homesOf(replica))),
     ...(range === undefined ? {} : { range, wanted: wantedOf(spec, demands) }),
   });
@@ -69,6 +71,15 @@ export function explainName(
 
 const measuredToWire = (needs: ModelNeeds) =>
   (needs.measured ?? []).map((one) => measurementToWire(one, bookedBy(one, needs)));
+
+function adaptersToWire(spec: Profile, snapshot: Snapshot) {
+  const known = knownModels(snapshot);
+  return adaptersOf(spec).map(({ name, source }) => ({
+    name: toText(name),
+    source: toText(source),
+    bytes: known(source).weights ?? 0,
+  }));
+}
 
 const takenToWire = (replica: Replica | undefined) => (replica?.measured ?? []).map(nodeMemoryToWire);
 

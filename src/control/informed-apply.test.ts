@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { snapshot, stored, storedNode } from "../../test/fakes/snapshots.ts";
-import { facts, GiB, gpu, profile } from "../../test/fakes/values.ts";
+import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
+import { facts, GiB, gpu, profile, replica } from "../../test/fakes/values.ts";
 import { bytes, millis } from "../core/ids.ts";
 import type { LookedModel } from "../core/model-facts.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Snapshot } from "../store/store.ts";
 import { applyInformed } from "./informed-apply.ts";
-import { needsOf, unknownTo } from "./model-needs.ts";
+import { fetchesOf, needsOf, unknownTo } from "./model-needs.ts";
 
 const now = millis(0);
 const m = profile("m", { parallel: { tensor: 3, pipeline: 1 }, resources: { nodes: 1, gpus: 3 } });
@@ -121,4 +121,19 @@ test("a source that could not be asked is asked again, and the estimate says why
   expect(needsOf(before)(m)(undefined).origin).toContain("(the Hub is down)");
   const sized = snapshot({ models: [{ ...silent, weights: bytes(10 * GiB) }] });
   expect(needsOf(sized)(m)(undefined)).toMatchObject({ basis: "size", weights: 10 * GiB });
+});
+
+test("adapters are looked at like models, kept like them, and count with the weights", () => {
+  const tuned = profile("m", { adapters: { kind: "hf:acme/kind" } });
+  const of = { model: { source: "hf:acme/kind", files: [], sha256: {} }, adapters: {} };
+  expect(unknownTo(snapshot(), [tuned])).toEqual([tuned, { ...tuned, ...of }]);
+  const kind = looked({ source: "hf:acme/kind", facts: undefined, weights: bytes(GiB), problem: "no model" });
+  const applied = applyInformed(snapshot(), { profiles: [tuned], looked: [looked(), kind], now });
+  if (!applied.ok) throw new Error(applied.error.join());
+  const after = applied.value.snapshot;
+  expect(after.models.map((model) => model.source)).toEqual(["hf:acme/kind", source]);
+  expect(needsOf(after)(tuned)(8192)).toMatchObject({ weights: 6 * GiB, onCpu: { weights: 6 * GiB } });
+  expect(needsOf(after)(m)(8192)).toMatchObject({ weights: 5 * GiB });
+  const placed = replica("a", tuned, { kind: "placed" });
+  expect(fetchesOf({ ...after, specs: [storedSpec(tuned)] })(placed)).toEqual({ source, bytes: 6 * GiB });
 });

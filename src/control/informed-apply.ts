@@ -8,7 +8,7 @@ import { whyNeverFits } from "../scheduler/never-fits.ts";
 import type { Snapshot } from "../store/store.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { type AppliedProfile, applyProfiles, type Change } from "./manifest-change.ts";
-import { knownModels, unknownTo, withLooked } from "./model-needs.ts";
+import { knownModels, knownOf, unknownTo, withLooked } from "./model-needs.ts";
 
 /** As long as a person likes to wait for an answer that is only good to have. */
 const LOOK_FOR_MS = 5_000;
@@ -38,7 +38,7 @@ export function applyInformed(
 ): Result<Change<readonly AppliedProfile[]>, readonly string[]> {
   const known = knownModels({ nodes: before.nodes, models: [...before.models, ...looked] });
   const impossible = profiles.flatMap((profile) => {
-    const model = known(profile.model.source);
+    const model = knownOf(profile, known);
     const why = whyNeverSplit(profile, model);
     return why === undefined ? tooLarge(before, profile, model) : [why];
   });

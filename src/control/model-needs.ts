@@ -1,3 +1,5 @@
+import { type AdapterSpec, adaptersOf } from "../core/adapter.ts";
+import { bytes } from "../core/ids.ts";
 import { launchKey, type Measurement } from "../core/measured-memory.ts";
 import type { ModelNeeds } from "../core/memory-estimate.ts";
 import type { LookedModel } from "../core/model-facts.ts";
@@ -25,10 +27,18 @@ export function needsOf(snapshot: Pick<Snapshot, "nodes" | "models" | "measureme
   const known = knownModels(snapshot);
   const bySource = Map.groupBy(snapshot.measurements, ({ source }) => source);
   return (profile) => {
-    const needs = needsAt(profile, known(profile.model.source));
+    const needs = needsAt(profile, knownOf(profile, known));
     const ofModel = bySource.get(profile.model.source);
     return ofModel === undefined ? needs : (context) => ({ ...needs(context), ...alike(profile, context, ofModel) });
   };
+}
+
+/** What is known of the profile's model, with its adapters, which are loaded beside it. Those of unknown size count for nothing. */
+export function knownOf(profile: Profile, known: (source: string) => KnownModel): KnownModel {
+  const model = known(profile.model.source);
+  const sizes: readonly number[] = adaptersOf(profile).map(({ source }) => known(source).weights ?? 0);
+  if (model.weights === undefined || sizes.length === 0) return model;
+  return { ...model, weights: bytes(sizes.reduce((sum, size) => sum + size, model.weights)) };
 }
 
 /** What the nodes of replicas may still have to fetch for them. */
@@ -36,9 +46,9 @@ export function fetchesOf(snapshot: Pick<Snapshot, "nodes" | "models" | "specs">
   const known = knownModels(snapshot);
   const specs = new Map(snapshot.specs.map((stored) => [specKey(stored), stored.spec]));
   return (replica) => {
-    const source = specs.get(specKey(replica))?.model.source;
-    const weights = source === undefined ? undefined : known(source).weights;
-    return source === undefined || weights === undefined ? undefined : { source, bytes: weights };
+    const spec = specs.get(specKey(replica));
+    const weights = spec === undefined ? undefined : knownOf(spec, known).weights;
+    return spec === undefined || weights === undefined ? undefined : { source: spec.model.source, bytes: weights };
   };
 }
 
@@ -53,18 +63,27 @@ function alike(
   return measured.length === 0 ? {} : { measured };
 }
 
-/** The profiles whose models nobody here knows well: no node holds them, and their sources have not said all yet. */
+/**
+ * The profiles whose models nobody here knows well: no node holds them, and their sources have not said all yet. For each such
+ * adapter there is one with it in the model's place.
+ */
 export function unknownTo({ nodes, models }: Snapshot, profiles: readonly Profile[]): readonly Profile[] {
   const held = new Set(nodes.flatMap(({ inventory }) => inventory.weights.map(({ source }) => source)));
   const told = new Set(models.filter(({ problem }) => problem === "").map(({ source }) => source));
-  const wanted = profiles.filter(({ model: { source } }) => !held.has(source) && !told.has(source));
+  const all = profiles.flatMap((profile) => [profile, ...adaptersOf(profile).map(asModelOf(profile))]);
+  const wanted = all.filter(({ model: { source } }) => !held.has(source) && !told.has(source));
   return [...new Map(wanted.map((profile) => [profile.model.source, profile])).values()];
 }
+
+const asModelOf =
+  (profile: Profile) =>
+  ({ source }: AdapterSpec): Profile => ({ ...profile, model: { source, files: [], sha256: {} }, adapters: {} });
 
 /** The snapshot with what sources have said; of models that no profile names any more nothing is kept. */
 export function withLooked(before: Snapshot, looked: readonly LookedModel[]): Snapshot {
   const profiles = [...before.profiles.map(({ profile }) => profile), ...before.specs.map(({ spec }) => spec)];
-  const wanted = new Set(profiles.map(({ model }) => model.source));
+  const adapters = profiles.flatMap((profile) => adaptersOf(profile).map(({ source }) => source));
+  const wanted = new Set([...profiles.map(({ model }) => model.source), ...adapters]);
   const merged = new Map([...before.models, ...looked].map((model) => [model.source, model]));
   const models = [...merged.values()].filter(({ source }) => wanted.has(source));
   return { ...before, models: models.toSorted((a, b) => (a.source < b.source ? -1 : 1)) };

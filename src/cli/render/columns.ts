@@ -88,7 +88,7 @@ export const profileColumns = ({ now, colours }: Looking): readonly Column<Profi
   },
   { header: "RANGE", cell: rangeWords, right: true },
   { header: "ENGINE", cell: (profile) => profile.engine },
-  { header: "SERVES", cell: (profile) => profile.serves.join(",") },
+  { header: "SERVES", cell: ({ serves, adapters }) => [...serves, ...adapters].join(",") },
   { header: "AGE", cell: (profile) => ageOf(profile.createdAt, now), right: true, ticks: true },
   { header: "CHANGED", cell: (profile) => ageOf(profile.updatedAt, now), right: true, wide: true, ticks: true },
   { header: "SPEC", cell: (profile) => profile.specHash, wide: true },
@@ -169,6 +169,7 @@ export const modelColumns = ({ colours }: Looking): readonly Column<Model>[] => 
     colour: (model) => (model.ready > 0 ? colours.green : colours.yellow),
   },
   { header: "PROFILE", cell: (model) => model.profile },
+  { header: "ADAPTER OF", cell: (model) => model.parent, wide: true },
   { header: WAITS, cell: (model) => model.waitingFor },
 ];
 

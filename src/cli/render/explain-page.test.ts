@@ -16,6 +16,10 @@ const answer = create(ExplainResponseSchema, {
   source: "hf:acme/llama-GGUF",
   basis: "header",
   origin: "from the model's header on node c",
+  adapters: [
+    { name: "kind", source: "hf:acme/kind", bytes: 12 * 2 ** 20 },
+    { name: "salty", source: "file:/srv/salty" },
+  ],
   kvPerToken: 131_072,
   onCpu: { context: 8192, weights: 5 * GIB, kvCache: GIB, overhead: 1.5 * GIB, total: 7.5 * GIB, host: 7.5 * GIB },
   onGpus: [{ gpus: 2, context: 0, weights: 5 * GIB, kvCache: GIB, overhead: 2 * GIB, total: 8 * GIB, perGpu: 4 * GIB }],
@@ -37,6 +41,8 @@ test("what it takes part by part, then each node's every no with the smallest ch
     "llama-x1
       State     pending: no node takes it: a: is cordoned
       Model     hf:acme/llama-GGUF
+      Adapter   kind: hf:acme/kind, 12 MiB
+      Adapter   salty: file:/srv/salty
       Estimate  from the model's header on node c
       Cache     128 KiB for each token
 

@@ -1,5 +1,5 @@
 import { formatBytes } from "../../core/format.ts";
-import type { ExplainResponse, NodeExplanation } from "../../wire/gen/llmgw/v1/admin_pb.js";
+import type { ExplainedAdapter, ExplainResponse, NodeExplanation } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import type { MemoryEstimate } from "../../wire/gen/llmgw/v1/common_pb.js";
 import type { Measurement } from "../../wire/gen/llmgw/v1/memory_pb.js";
 import { ageOf, type Looking, stateColour } from "./columns.ts";
@@ -24,6 +24,7 @@ export function explainPage(answer: ExplainResponse, looking: Looking): string {
     ...state,
     ...scaled,
     `  Model     ${oneLine(answer.source)}`,
+    ...answer.adapters.map(adapterLine),
     `  Estimate  ${oneLine(answer.origin)}`,
     ...perToken,
     ...(answer.taken.length === 0 ? [] : [`  Measured  ${takenWords(answer.taken)}`]),
@@ -39,6 +40,9 @@ export function explainPage(answer: ExplainResponse, looking: Looking): string {
     answer.nodes.length === 0 ? "No node has joined yet.\n" : nodesPart(rowsOf(answer), looking),
   ].join("");
 }
+
+const adapterLine = ({ name, source, bytes }: ExplainedAdapter): string =>
+  `  Adapter   ${oneLine(name)}: ${oneLine(source)}${bytes === 0 ? "" : `, ${formatBytes(bytes)}`}`;
 
 const size = (header: string, of: (estimate: MemoryEstimate) => number): Column<MemoryEstimate> => ({
   header,

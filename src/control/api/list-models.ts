@@ -23,6 +23,7 @@ export function listModels({ loop }: ControlPlane): ListModelsResponse {
         replicas:
           counting.filter(({ profile }) => profiles.includes(profile)).length + profiles.filter(isUpstreamId).length,
         waitingFor: toText(model.waitingFor),
+        parent: model.parent ?? "",
       };
     }),
   });

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { adaptersOf } from "../../core/adapter.ts";
 import type { Millis } from "../../core/ids.ts";
 import { specHash } from "../../core/profile.ts";
 import type { Replica } from "../../core/replica-state.ts";
@@ -42,6 +43,7 @@ function toWire(
   return create(ProfileSchema, {
     name: profile.name,
     serves: [...profile.serves],
+    adapters: adaptersOf(profile).map((adapter) => adapter.name),
     source: profile.model.source,
     engine: profile.engine,
     replicas: wantedOf(profile, demands),

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bytes } from "../../core/ids.ts";
+import { bytes, type ReplicaId, replicaId } from "../../core/ids.ts";
 import { jsonBody } from "../translate/ask.ts";
 import { KeptAnswer } from "./kept-answer.ts";
 import { RescueRoom } from "./room.ts";
 
-const LLAMA = { apis: ["chat", "completions", "continues-last-message"] } as const;
+const LLAMA = { id: replicaId("other"), apis: ["chat", "completions", "continues-last-message"] } as const;
 const ask = (more: object = {}) => ({
   target: "/v1/chat/completions",
   body: jsonBody({ model: "m", messages: [{ role: "user", content: "hi" }], ...more }),
@@ -29,6 +29,14 @@ function cut(whole: Buffer, cuts: readonly number[]): readonly Buffer[] {
     return piece.length === 0 ? [] : [piece];
   });
 }
+
+test("another that would take the same bytes for another adapter does not go on", () => {
+  const called = { ...ask(), fits: (id: ReplicaId) => id === "alike" };
+  const answer = KeptAnswer.of(called, new RescueRoom());
+  answer?.push(Buffer.from(event({ content: "a" })));
+  expect(answer?.handOver(LLAMA)).toEqual({ ok: false, error: "the other was started with other adapters" });
+  expect(answer?.handOver({ ...LLAMA, id: replicaId("alike") })).toMatchObject({ ok: true });
+});
 
 describe("the bytes that pass", () => {
   const line = fc.oneof(

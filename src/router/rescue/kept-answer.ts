@@ -115,8 +115,9 @@ export class KeptAnswer {
   }
 
   /** How that replica goes on from here; or why it cannot. */
-  handOver({ apis }: Pick<ReplicaRoute, "apis">): Result<Handover, string> {
+  handOver({ id, apis }: Pick<ReplicaRoute, "id" | "apis">): Result<Handover, string> {
     this.#held = undefined;
+    if (this.#ask.fits?.(id) === false) return err("the other was started with other adapters");
     if (this.#lost === undefined) this.#read();
     if (this.#lost !== undefined) return err(this.#lost);
     const next = goingOn(this.#ask.body, this.#said, apis ?? []);

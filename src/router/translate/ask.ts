@@ -1,3 +1,4 @@
+import type { ReplicaId } from "../../core/ids.ts";
 import type { ChatStream } from "../../wire/chat/stream.ts";
 import type { Body } from "../ask-usage.ts";
 
@@ -8,6 +9,8 @@ export interface EngineAsk {
   readonly body: Body;
   /** Undefined: the answer goes on as it is. */
   rewrite(head: AnswerHead): Rewrite | undefined;
+  /** Whether the body says the same to that replica. Left out: it does to each. */
+  readonly fits?: (replica: ReplicaId) => boolean;
 }
 
 interface AnswerHead {

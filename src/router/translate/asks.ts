@@ -3,6 +3,7 @@ import type { EngineApi } from "../../core/engine-api.ts";
 import { messageOf } from "../../core/errors.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { ReplicaRoute } from "../../core/route.ts";
+import { sameValue } from "../../core/same-value.ts";
 import { chatFromMessages } from "../../wire/anthropic/request.ts";
 import { isAnthropicError } from "../../wire/anthropic/error.ts";
 import { type Fields, isFields, parseJson } from "../../wire/json-value.ts";
@@ -100,11 +101,12 @@ export class Asks {
   /** `lacks`: what the engine turned out not to have. An engine of which nothing is known is asked as the client asked. */
   to({ id, apis }: Pick<ReplicaRoute, "id" | "apis">, lacks: Set<EngineApi>): Result<EngineAsk, Refusal> {
     const { calls, bodies, ...asked } = this.#asked;
-    const call = calls?.[id];
-    if (call === undefined || bodies === undefined) return this.#ask(apis, lacks);
+    if (calls === undefined || bodies === undefined) return this.#ask(apis, lacks);
+    const call = calls[id];
     // Of an engine that says less than it heeds only what it says is asked.
-    const heeds = call.apis?.filter((heeded) => apis?.includes(heeded) !== false) ?? apis;
-    return new Asks({ ...asked, ...bodies(call) }).#ask(heeds, lacks);
+    const heeds = call?.apis?.filter((heeded) => apis?.includes(heeded) !== false) ?? apis;
+    const ask = (call === undefined ? this : new Asks({ ...asked, ...bodies(call) })).#ask(heeds, lacks);
+    return ask.ok ? ok({ ...ask.value, fits: (other) => sameValue(calls[other], call) }) : ask;
   }
 
   #ask(apis: ReplicaRoute["apis"], lacks: Set<EngineApi>): Result<EngineAsk, Refusal> {

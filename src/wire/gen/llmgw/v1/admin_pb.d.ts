@@ -284,6 +284,13 @@ export declare type Profile = Message<"llmgw.v1.Profile"> & {
    * @generated from field: llmgw.v1.ReplicaRange range = 11;
    */
   range?: ReplicaRange | undefined;
+
+  /**
+   * Names of adapters, which clients ask for as well.
+   *
+   * @generated from field: repeated string adapters = 12;
+   */
+  adapters: string[];
 };
 
 /**
@@ -591,6 +598,13 @@ export declare type Model = Message<"llmgw.v1.Model"> & {
    * @generated from field: string waiting_for = 5;
    */
   waitingFor: string;
+
+  /**
+   * It is an adapter of the model of that name. Empty: it is none.
+   *
+   * @generated from field: string parent = 6;
+   */
+  parent: string;
 };
 
 /**
@@ -1239,6 +1253,13 @@ export declare type ExplainResponse = Message<"llmgw.v1.ExplainResponse"> & {
    * @generated from field: llmgw.v1.UpstreamExplanation upstream = 15;
    */
   upstream?: UpstreamExplanation | undefined;
+
+  /**
+   * What is loaded beside the model, and counts with its weights.
+   *
+   * @generated from field: repeated llmgw.v1.ExplainedAdapter adapters = 17;
+   */
+  adapters: ExplainedAdapter[];
 };
 
 /**
@@ -1246,6 +1267,34 @@ export declare type ExplainResponse = Message<"llmgw.v1.ExplainResponse"> & {
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export declare const ExplainResponseSchema: GenMessage<ExplainResponse>;
+
+/**
+ * @generated from message llmgw.v1.ExplainedAdapter
+ */
+export declare type ExplainedAdapter = Message<"llmgw.v1.ExplainedAdapter"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string source = 2;
+   */
+  source: string;
+
+  /**
+   * On disk; 0: not known yet.
+   *
+   * @generated from field: double bytes = 3;
+   */
+  bytes: number;
+};
+
+/**
+ * Describes the message llmgw.v1.ExplainedAdapter.
+ * Use `create(ExplainedAdapterSchema)` to create a new message.
+ */
+export declare const ExplainedAdapterSchema: GenMessage<ExplainedAdapter>;
 
 /**
  * What operators and the console ask and order. Plain JSON over HTTP works too:
