@@ -236,7 +236,9 @@ describe("the door", () => {
 
   async function holder(): Promise<{ readonly node: SharingNode; readonly port: number; readonly key: string }> {
     const node = await site.node("a");
-    await fetchOn(node);
+    const small = await countingOrigin(Buffer.from("GGUF and little else"));
+    await fetchOn(node, spec(small.url));
+    await small.close();
     site.desk.stop();
     const { port, held } = node.peers.report();
     return { node, port, key: held[0]?.key ?? "" };
@@ -275,6 +277,15 @@ describe("the door", () => {
     node.peers.onPlan({ orders: [], permissions: [permission(asked, "one")], suspects: [] });
     expect(await enter(port, "one")).toMatchObject({ status: 404 });
   });
+
+  test.each(["/", "//", "/weights", "/weights/", "/weights/pieces/-1", "/weights/visits/../../x", "/etc/passwd", "/%"])(
+    "says no to %j, and goes on",
+    async (path) => {
+      const { port } = await holder();
+      expect((await call(port, path, {})).status).toBeGreaterThanOrEqual(400);
+      expect((await call(port, path, { authorization: "Bearer x" }, "DELETE")).status).toBeGreaterThanOrEqual(400);
+    },
+  );
 
   test("a file that was replaced by a link is not given, nor told of", async () => {
     const { node, port, key } = await holder();

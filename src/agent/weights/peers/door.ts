@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { X509Certificate } from "node:crypto";
+import { pieceBytesOf } from "../../../core/pieces.ts";
 import type { Result } from "../../../core/result.ts";
-import type { Clock } from "../../../platform/clock.ts";
+import { type Clock, pause } from "../../../platform/clock.ts";
 import type { WebHandler } from "../../../platform/listen.ts";
 import type { Logger } from "../../../platform/logger.ts";
 import { peerCertificates } from "../../../platform/peer-certificate.ts";
 import type { Guest, Guests, Refusal } from "./guests.ts";
+import { Pace } from "./pace.ts";
 import type { Shelf, Shelved } from "./shelf.ts";
 
 export interface DoorOptions {
@@ -21,6 +23,8 @@ export interface DoorOptions {
 
 /** Pieces that are being sent at one time: each is held in memory until it is gone. */
 const MOST_SENDING = 16;
+/** What engines' own traffic leaves room for on a network of 10 Gbit/s. */
+const MOST_BYTES_PER_SECOND = 1024 ** 3;
 /** Notes in one answer. */
 const MOST_NOTES = 4096;
 /** A reader that takes nothing for so long is gone. */
@@ -46,7 +50,9 @@ export function peerDoor(options: DoorOptions): WebHandler {
   return (request, response) => {
     // Both kinds have what is used of them; their overloads only cannot be called as a union.
     const exchange = { request: request as IncomingMessage, response: response as ServerResponse };
-    door.answer({ ...exchange, url: new URL(request.url ?? "/", "http://peer") }).catch((error: unknown) => {
+    // What cannot be read as an address is no place that there is.
+    const url = URL.parse(request.url ?? "/", "http://peer") ?? new URL("http://peer/");
+    door.answer({ ...exchange, url }).catch((error: unknown) => {
       options.logger.warn({ err: error }, "another node could not be given weights");
       if (exchange.response.headersSent) exchange.response.destroy();
       else say(exchange.response, 500, "the file cannot be read");
@@ -56,6 +62,7 @@ export function peerDoor(options: DoorOptions): WebHandler {
 
 class Door {
   readonly #options: DoorOptions;
+  readonly #pace = new Pace(MOST_BYTES_PER_SECOND);
   #sending = 0;
 
   constructor(options: DoorOptions) {
@@ -149,6 +156,8 @@ class Door {
     }
     this.#sending += 1;
     try {
+      const { clock } = this.#options;
+      await pause(clock, this.#pace.wait(pieceBytesOf(shelved.bytes), clock.monotonic()));
       const data = await shelved.read(index);
       if (data === undefined) say(response, 404, "this piece is not here now");
       else await send(response, data);
@@ -186,6 +195,10 @@ function json(response: ServerResponse, value: unknown): void {
 /** Resolves when the bytes are gone, or the reader is. */
 function send(response: ServerResponse, data: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
+    if (response.destroyed || response.closed) {
+      resolve();
+      return;
+    }
     response.once("close", resolve);
     response.setTimeout(SEND_IDLE_MS, () => {
       response.destroy();
