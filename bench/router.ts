@@ -4,7 +4,8 @@
 // real engine on this machine is asked. docs/guide/router-speed.md tells how it measures.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -44,6 +45,9 @@ const IDLE_STREAMS = flags.quick ? 1_000 : 5_000;
 const PATH = "/v1/chat/completions";
 
 const folder = await mkdtemp(join(tmpdir(), "llmgw-bench-"));
+process.once("exit", () => {
+  rmSync(folder, { recursive: true, force: true });
+});
 const keys = newKeys(10);
 const manyKeys = [...keys, ...newKeys(9_990)];
 
@@ -149,7 +153,7 @@ async function idleOf(contender: Contender): Promise<Idle> {
   const load = { port, path: PATH, bodies, keys, headers, connections: IDLE_STREAMS, durationMs: 0 };
   const { grownBytes, open, events, failures } = await hold(load, () => residentBytes(pids));
   const delivered = failures > 0 ? 0 : events / (IDLE_STREAMS * IDLE_EVENTS);
-  return { kib: grownBytes / IDLE_STREAMS / 1024, delivered, open };
+  return { kib: grownBytes / open / 1024, delivered, open };
 }
 
 /** Everything that measures is on one core, so that what is measured has the other. */
@@ -190,7 +194,6 @@ const idleTargets = isReal || flags.only !== undefined ? {} : await idle(engine.
 const targets = { ...ratioTargets(samples, skipped), ...idleTargets };
 printTargets(targets);
 engine.stop();
-await rm(folder, { recursive: true });
 /** What was not measured stays in sight: as null. */
 const written = (_: string, value: unknown): unknown => value ?? null;
 if (flags.json) console.log(JSON.stringify({ targets }, written));

@@ -32,12 +32,24 @@ export interface Program {
   readonly isReady?: () => Promise<boolean>;
 }
 
+const children = new Set<ChildProcess>();
+// A bench that breaks or is told to stop leaves nothing running.
+process.once("exit", () => {
+  for (const child of children) child.kill("SIGTERM");
+});
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    process.exit(1);
+  });
+}
+
 /** Starts a program on the contenders' core and waits until it answers. Rejects with what it printed. */
 export async function startProgram({ argv, port, headers = [], keys, env = {}, isReady }: Program): Promise<Contender> {
   const [program, ...args] = isPinned ? (["taskset", "-c", String(CONTENDER_CORE), ...argv] as const) : argv;
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
+  children.add(child);
   const output = tailOf(child);
-  const ended = once(child, "exit");
+  const ended = once(child, "exit").finally(() => children.delete(child));
   const failed = ended.then(([code]) => {
     throw new Error(`it ended with ${String(code)}: ${output()}`);
   });
