@@ -61,18 +61,21 @@ function begin(response: ServerResponse, asked: Asked): void {
   response.write(choice({ role: "assistant", content: null }));
 }
 
+/** The last number comes with the end, as from an engine, which knows at once that it has said all. */
 function say(stream: Stream): void {
   const { response, next, end, first, isCounted } = stream;
-  if (next < end) {
-    stream.next += 1;
-    done += 1;
-    response.write(choice({ content: next === 0 ? "0" : ` ${String(next)}` }));
+  stream.next += 1;
+  done += 1;
+  const number = choice({ content: next === 0 ? "0" : ` ${String(next)}` });
+  if (next + 1 < end) {
+    response.write(number);
     return;
   }
   const prompt = PROMPT_TOKENS + first;
   const usage = { prompt_tokens: prompt, completion_tokens: end - first, total_tokens: prompt + end - first };
   const counts = isCounted ? event({ choices: [], usage }) : "";
-  response.end(`${choice({}, "stop")}${counts}data: [DONE]\n\n`);
+  response.end(`${number}${choice({}, "stop")}${counts}data: [DONE]\n\n`);
+  for (const slot of wheel) slot.delete(stream);
 }
 
 setInterval(() => {
