@@ -54,6 +54,19 @@ describe("explain", () => {
     expect(explained("llama-2")?.nodes.map(({ here }) => here)).toEqual([false, false]);
   });
 
+  test("an adapter: its profile, with what is loaded beside the model", () => {
+    const tuned = profile("tuned", { adapters: { salty: "hf:acme/salty", kind: "hf:acme/kind" } });
+    const salty = { source: "hf:acme/salty", path: "/w/salty", bytes: bytes(7) };
+    const nodes = [storedNode("a", {}, { weights: [salty] })];
+    expect(explainName(snapshot({ profiles: [stored(tuned)], nodes }), "salty", known)).toMatchObject({
+      profile: "tuned",
+      adapters: [
+        { name: "kind", source: "hf:acme/kind", bytes: 0 },
+        { name: "salty", source: "hf:acme/salty", bytes: 7 },
+      ],
+    });
+  });
+
   test("nothing has that name", () => {
     expect(explained("lama")).toBeUndefined();
   });

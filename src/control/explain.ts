@@ -83,11 +83,16 @@ function adaptersToWire(spec: Profile, snapshot: Snapshot) {
 
 const takenToWire = (replica: Replica | undefined) => (replica?.measured ?? []).map(nodeMemoryToWire);
 
+/** An adapter is where the model is that it is loaded with. */
 function subjectOf(snapshot: Snapshot, name: string): Subject | undefined {
-  const stored = snapshot.profiles.find(({ profile }) => profile.name === name);
+  const { profiles } = snapshot;
+  const stored = profiles.find(({ profile }) => profile.name === name);
   if (stored !== undefined) return { spec: stored.profile, replica: undefined };
   const replica = snapshot.replicas.find(({ id }) => id === name);
-  const spec = replica === undefined ? undefined : specsByKey(snapshot).get(specKey(replica));
+  const spec =
+    replica === undefined
+      ? profiles.find(({ profile }) => Object.hasOwn(profile.adapters, name))?.profile
+      : specsByKey(snapshot).get(specKey(replica));
   return spec === undefined ? undefined : { spec, replica };
 }
 

@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import type { AdapterCall } from "../../src/core/adapter.ts";
+import { NO_LIMITS } from "../../src/core/client-key.ts";
 import type { EngineApi } from "../../src/core/engine-api.ts";
-import { bytes } from "../../src/core/ids.ts";
+import { bytes, profileName } from "../../src/core/ids.ts";
 import { json, RawUpstream } from "../fakes/raw-upstream.ts";
 import { ReadingEngine } from "../fakes/reading-engine.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
@@ -29,6 +31,8 @@ async function serve(call: AdapterCall, apis?: readonly EngineApi[]): Promise<Ra
 
 const bodyOf = (engine: RawUpstream): string => String(engine.requests[0]?.body);
 
+const SECRET = "sk-llmgw-0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
+const NO_LORA = { lora: '[{"id":0,"scale":0}]' };
 const LORA = { lora: '[{"id":0,"scale":1}]' };
 
 describe("an adapter is asked for", () => {
@@ -73,6 +77,40 @@ describe("an adapter is asked for", () => {
     const none = await harness.post({ model: "salty", input: "Hi" }, { path: "/v1/embeddings" });
     expect([none.status, engine.requests.length]).toEqual([404, 1]);
   });
+});
+
+test("a key that is for the adapter opens nothing else, and usage is counted by its name", async () => {
+  harness = await RouterHarness.start({ auth: "keys" });
+  const engine = harness.adopt(await RawUpstream.answering(json(CHAT)));
+  const sha256 = createHash("sha256").update(SECRET).digest("hex");
+  harness.source.pushKeys([
+    { id: "k", name: "app", sha256, models: ["salty"], limits: NO_LIMITS, expiresAt: undefined },
+  ]);
+  await harness.serve(
+    { salty: [engine], big: [engine] },
+    { profile: profileName("big"), calls: { "salty-0": { fields: LORA }, "big-0": { fields: NO_LORA } } },
+  );
+  const ask = (model: string) =>
+    harness.post({ model, messages: [] }, { headers: { authorization: `Bearer ${SECRET}` } });
+  expect((await ask("salty")).status).toBe(200);
+  expect((await ask("big")).status).toBe(403);
+  expect(engine.requests).toHaveLength(1);
+  expect(await harness.logged({ code: 200 })).toMatchObject({ key: "app", model: "salty" });
+});
+
+test("who asks for the model itself gets none of its adapters by a field of the engine's", async () => {
+  const engine = await serve({ fields: NO_LORA });
+  await harness.post({ model: "salty", lora: [{ id: 0, scale: 1 }] });
+  expect(JSON.parse(bodyOf(engine))).toEqual({ model: "salty", lora: [{ id: 0, scale: 0 }] });
+});
+
+test("an alias leads to it, and the engine is asked for it as if nobody had another name for it", async () => {
+  harness = await RouterHarness.start();
+  const engine = harness.adopt(await RawUpstream.answering(json(CHAT)));
+  harness.aliases = { fast: { targets: [{ model: "salty", weight: 1 }], fallback: [] } };
+  await harness.serve({ salty: [engine] }, { calls: { "salty-0": { model: "big:salty", fields: LORA } } });
+  await harness.post('{"model":"fast","x":1}');
+  expect(bodyOf(engine)).toBe('{"model":"big:salty","x":1,"lora":[{"id":0,"scale":1}]}');
 });
 
 test("it is listed beside its model", async () => {
