@@ -5,7 +5,7 @@ export default defineConfig({
     projects: [
       { test: { name: "unit", include: ["src/**/*.test.ts", "scripts/**/*.test.ts"], testTimeout: 20_000 } },
       { test: { name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 30_000 } },
-      { test: { name: "sim", include: ["test/sim/**/*.test.ts"], testTimeout: 120_000 } },
+      { test: { name: "sim", include: ["test/sim/**/*.test.ts"], testTimeout: 300_000 } },
       {
         test: {
           name: "e2e",

@@ -29,7 +29,7 @@ interface Stream {
 const FAIR_WEATHER = { latency: 1, repeats: 0, isCut: false };
 /** ms. */
 const CONNECT_TIMEOUT = 10_000;
-export const PREMATURE = "premature close";
+const PREMATURE = "premature close";
 
 /** The ways of all agents and routers to the control plane: every message on them is delayed, doubled or lost here. */
 export class Network {

@@ -112,7 +112,7 @@ const CASES: readonly { readonly rule: RuleName; readonly planted: Planted; read
   },
 ];
 
-test.each(CASES)("$what: $rule", { timeout: 120_000 }, async ({ rule, planted }) => {
+test.each(CASES)("$what: $rule", async ({ rule, planted }) => {
   const found = new Set<RuleName>();
   for (let seed = 1; seed <= 12 && !found.has(rule); seed++) {
     for (const violation of (await simulate(seed, planted)).violations) found.add(violation.rule);

@@ -27,7 +27,7 @@ export interface AgentParts {
   readonly inventory: () => Inventory;
 }
 
-export const HEARTBEAT: Millis = millis(5_000);
+const HEARTBEAT: Millis = millis(5_000);
 const PORTS = { first: 41_000, last: 41_039 };
 const WORK_DIR = "/w";
 const WEIGHTS = "/models/";

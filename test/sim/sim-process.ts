@@ -1,7 +1,7 @@
 import type { ProcessStat } from "../../src/platform/proc.ts";
 
 /** How the engine in a process is at the moment. */
-export type EngineHealth =
+type EngineHealth =
   /** Reads its weights. */
   | "loading"
   | "ready"
