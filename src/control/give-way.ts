@@ -52,7 +52,10 @@ function losers(ask: Ask, failed: readonly Replica[], cluster: Cluster): readonl
 
 function placedWithout(ask: Ask, gone: readonly Replica[], { snapshot, replicas }: Cluster): Placement | undefined {
   const left = replicas.filter((replica) => !gone.includes(replica));
-  const decision = place(ask, nodeViews(snapshot.nodes, left, fetchesOf(snapshot)), DEFAULT_POLICY);
+  // On other nodes nothing changes, and they have said no; but a replica over several may need them beside these.
+  const changed = new Set(gone.flatMap(({ placement }) => sharesOf(placement).map(({ node }) => node)));
+  const asked = ask.nodes > 1 ? snapshot.nodes : snapshot.nodes.filter(({ id }) => changed.has(id));
+  const decision = place(ask, nodeViews(asked, left, fetchesOf(snapshot)), DEFAULT_POLICY);
   return decision.kind === "placed" ? decision.placement : undefined;
 }
 
