@@ -15,7 +15,7 @@ import { inventoryOf, nameOf } from "./fleet-cluster.ts";
 
 /** What its parent asks for. */
 export type FleetOrder =
-  | { readonly kind: "join"; readonly server: string; readonly count: number }
+  | { readonly kind: "join"; readonly server: string; readonly from: number; readonly count: number }
   /** For so long, so many agents a second tell of a change of their machine, one after another. */
   | { readonly kind: "news"; readonly agents: number; readonly ms: number };
 
@@ -28,8 +28,8 @@ export interface FleetState {
 }
 
 const HEARTBEAT_MS = 5_000;
-/** Agents that connect at once. All of them at once is another matter than a fleet at rest. */
-const JOINING = 16;
+/** Agents that connect at once, in each process. All of them at once is another matter than a fleet at rest. */
+const JOINING = 8;
 
 /** How long an agent waits after a lost stream, by chance. */
 const AGAIN_MS = { least: 1_000, most: 10_000 };
@@ -117,10 +117,10 @@ const obey = ({ revision, replicas }: DesiredState): ObservedState => ({
   })),
 });
 
-async function join({ server, count }: Extract<FleetOrder, { kind: "join" }>): Promise<void> {
-  let next = 0;
+async function join({ server, from, count }: Extract<FleetOrder, { kind: "join" }>): Promise<void> {
+  let next = from;
   const lane = async (): Promise<void> => {
-    while (next < count) {
+    while (next < from + count) {
       const number = next;
       next += 1;
       await new Promise<void>((resolve) => {
@@ -150,5 +150,6 @@ process.on("message", (order: FleetOrder) => {
 process.on("disconnect", () => process.exit(0));
 setInterval(() => {
   const ready = agents.reduce((sum, { observed }) => sum + observed.replicas.length, 0);
-  process.send?.({ ...state, ready } satisfies FleetState);
+  // The parent may be gone just now; its disconnect ends this process.
+  process.send?.({ ...state, ready } satisfies FleetState, undefined, undefined, () => undefined);
 }, 250);

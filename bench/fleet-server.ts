@@ -11,7 +11,9 @@ import { REPLICAS_PER_NODE, REPLICAS_PER_PROFILE } from "./fleet-cluster.ts";
 import { usageOf } from "./usage.ts";
 
 /** A machine with other work on it takes its time; what is measured afterwards is not this. */
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 900_000;
+/** Processes that the agents are in: one that is held up for seconds would be taken for dead, and they must not be what is slow. */
+const CLIENTS = 4;
 /** Profiles of one manifest. */
 const APPLIED_AT_ONCE = 20;
 
@@ -22,13 +24,13 @@ export interface Rest {
   readonly rssBytes: number;
 }
 
-/** A control plane in a process of its own, and its agents in another. */
+/** A control plane in a process of its own, and its agents in others. */
 export class FleetServer {
   readonly #dir: string;
   readonly #url: string;
   readonly #server: Running;
-  readonly #agents: ChildProcess;
-  #state: FleetState = { connected: 0, lost: 0, ready: 0, failure: "" };
+  readonly #clients: readonly ChildProcess[];
+  readonly #states = new Map<ChildProcess, FleetState>();
   #token = "";
 
   private constructor(dir: string, port: number) {
@@ -36,10 +38,14 @@ export class FleetServer {
     this.#url = `http://127.0.0.1:${String(port)}`;
     const place = ["-c", join(dir, "server.yaml"), "--data-dir", join(dir, "server")];
     this.#server = llmgw(["server", ...place, "--log-level", "warn", "--log-format", "json"]);
-    this.#agents = fork(join(import.meta.dirname, "fleet-agents.ts"), {
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
-    });
-    this.#agents.on("message", (state: FleetState) => (this.#state = state));
+    this.#clients = Array.from({ length: CLIENTS }, () =>
+      fork(join(import.meta.dirname, "fleet-agents.ts"), { stdio: ["ignore", "inherit", "inherit", "ipc"] }),
+    );
+    for (const client of this.#clients) {
+      client.on("message", (state: FleetState) => {
+        this.#states.set(client, state);
+      });
+    }
   }
 
   static async start(): Promise<FleetServer> {
@@ -59,13 +65,18 @@ export class FleetServer {
 
   /** How many streams broke so far. */
   get lost(): number {
-    return this.#state.lost;
+    return this.#sum((state) => state.lost);
   }
 
   /** All agents connected, and every replica that they have room for ready. */
   async fill(nodes: number): Promise<void> {
-    this.#order({ kind: "join", server: this.#url, count: nodes });
-    await this.#until("the agents", () => this.#state.connected >= nodes);
+    const share = Math.ceil(nodes / CLIENTS);
+    for (const [at, client] of this.#clients.entries()) {
+      const from = at * share;
+      order(client, { kind: "join", server: this.#url, from, count: Math.min(share, nodes - from) });
+    }
+    const areConnected = (): boolean => this.#sum(({ connected }) => connected) >= nodes;
+    await this.#until("the agents", areConnected);
     const replicas = nodes * REPLICAS_PER_NODE;
     const profiles = Array.from({ length: Math.ceil(replicas / REPLICAS_PER_PROFILE) }, (_, n) => ({
       ...{ kind: "Profile", name: `model-${String(n)}`, engine: "llama.cpp" },
@@ -77,7 +88,7 @@ export class FleetServer {
       const documents = profiles.slice(at, at + APPLIED_AT_ONCE).map((one) => JSON.stringify(one));
       await this.call("Apply", { manifest: documents.join("\n---\n"), fileName: "fleet" });
     }
-    await this.#until("the replicas", () => this.#state.ready >= replicas && this.#state.connected >= nodes);
+    await this.#until("the replicas", () => areConnected() && this.#sum(({ ready }) => ready) >= replicas);
   }
 
   async rest(ms: number): Promise<Rest> {
@@ -89,7 +100,7 @@ export class FleetServer {
 
   /** As `rest`, while so many agents a second tell of a change of their machine. */
   async news(agents: number, ms: number): Promise<Rest> {
-    this.#order({ kind: "news", agents, ms });
+    for (const client of this.#clients) order(client, { kind: "news", agents: agents / CLIENTS, ms });
     return this.rest(ms);
   }
 
@@ -111,17 +122,21 @@ export class FleetServer {
   }
 
   async stop(): Promise<void> {
-    if (this.#agents.connected) this.#agents.disconnect();
+    for (const client of this.#clients) if (client.connected) client.disconnect();
     await this.#server.end();
     await rm(this.#dir, { recursive: true, force: true });
   }
 
-  #order(order: FleetOrder): void {
-    this.#agents.send(order);
+  #sum(of: (state: FleetState) => number): number {
+    return [...this.#states.values()].reduce((sum, state) => sum + of(state), 0);
   }
 
   #until(what: string, holds: () => boolean | Promise<boolean>): Promise<unknown> {
-    const seen = (): string => `${JSON.stringify(this.#state)}\n${this.#server.output().slice(-4000)}`;
+    const seen = (): string => `${JSON.stringify([...this.#states.values()])}\n${this.#server.output().slice(-4000)}`;
     return until(what, async () => holds(), { timeoutMs: PATIENCE_MS, seen });
   }
 }
+
+const order = (client: ChildProcess, what: FleetOrder): void => {
+  client.send(what);
+};

@@ -26,7 +26,7 @@ const TICK = millis(1_000);
 /** News that arrives together is decided on together. */
 const GATHER_FOR = millis(10);
 /** What a turn took, this many times over, is everybody else's: of thousands of nodes one always has news. */
-const PAUSE = 2;
+const PAUSE = 4;
 /** How long routers may take to come back to a server that was started again. */
 const ROUTERS_RETURN = millis(15_000);
 /** Somebody else commits at the same time again and again: that is no accident. */
