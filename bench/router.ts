@@ -85,7 +85,12 @@ const PEERS = { haproxy: startHaproxy, nginx: startNginx, portkey: startPortkey,
 
 function start(name: ContenderName, enginePort: number): Promise<Contender> {
   if (name === "direct")
-    return Promise.resolve({ port: enginePort, headers: [], pids: [], stop: () => Promise.resolve() });
+    return Promise.resolve({
+      port: enginePort,
+      headers: [],
+      pids: () => Promise.resolve([]),
+      stop: () => Promise.resolve(),
+    });
   if (name in PEERS) return PEERS[name as keyof typeof PEERS]({ folder, enginePort, model });
   const isGrown = name === "llmgw (1000 replicas, 10000 keys)";
   const fleet = { model, enginePort, replicas: isGrown ? 1_000 : 3, keys: isGrown ? manyKeys : keys };
@@ -93,7 +98,8 @@ function start(name: ContenderName, enginePort: number): Promise<Contender> {
 }
 
 async function sample(contender: Contender, { bodies, connections, seconds }: Scenario): Promise<Sample> {
-  const { port, headers, pids } = contender;
+  const { port, headers } = contender;
+  const pids = await contender.pids();
   const shown = contender.keys ?? keys;
   const load = { port, path: PATH, bodies, keys: shown, headers, connections, durationMs: seconds * 1000 };
   const before = await cpuMicros(pids);
@@ -147,8 +153,9 @@ interface Idle {
 }
 
 async function idleOf(contender: Contender): Promise<Idle> {
-  const { port, headers, pids } = contender;
+  const { port, headers } = contender;
   await warmUp(contender, syntheticScenarios(model, 1));
+  const pids = await contender.pids();
   const bodies = idleStreams(model);
   const load = { port, path: PATH, bodies, keys, headers, connections: IDLE_STREAMS, durationMs: 0 };
   const { grownBytes, open, events, failures } = await hold(load, () => residentBytes(pids));

@@ -12,8 +12,8 @@ export interface Contender {
   readonly headers: readonly string[];
   /** Keys that it takes; left out: those that all are shown. */
   readonly keys?: readonly string[] | undefined;
-  /** Its processes; none for the engine itself. */
-  readonly pids: readonly number[];
+  /** Its processes now: some begin when the port is open already. None for the engine itself. */
+  pids(): Promise<readonly number[]>;
   stop(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function startProgram({ argv, port, headers = [], keys, env = {}, i
     port,
     headers,
     keys,
-    pids: await withChildren(child.pid ?? 0),
+    pids: () => withChildren(child.pid ?? 0),
     async stop() {
       child.kill("SIGTERM");
       await ended;

@@ -9,7 +9,10 @@ export async function cpuMicros(pids: readonly number[]): Promise<number> {
 async function cpuOf(pid: number): Promise<number> {
   const folder = `/proc/${String(pid)}/task`;
   const threads = await readdir(folder);
-  const spent = await Promise.all(threads.map((thread) => readFile(`${folder}/${thread}/schedstat`, "utf8")));
+  // A thread may end while it is looked at.
+  const spent = await Promise.all(
+    threads.map((thread) => readFile(`${folder}/${thread}/schedstat`, "utf8").catch(() => "0")),
+  );
   return spent.reduce((sum, text) => sum + Number(text.split(" ")[0]) / 1000, 0);
 }
 
