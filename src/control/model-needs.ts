@@ -70,7 +70,8 @@ function alike(
 export function unknownTo({ nodes, models }: Snapshot, profiles: readonly Profile[]): readonly Profile[] {
   const held = new Set(nodes.flatMap(({ inventory }) => inventory.weights.map(({ source }) => source)));
   const told = new Set(models.filter(({ problem }) => problem === "").map(({ source }) => source));
-  const all = profiles.flatMap((profile) => [profile, ...adaptersOf(profile).map(asModelOf(profile))]);
+  // Adapters last: not everything is asked about, and models weigh more.
+  const all = [...profiles, ...profiles.flatMap((profile) => adaptersOf(profile).map(asModelOf(profile)))];
   const wanted = all.filter(({ model: { source } }) => !held.has(source) && !told.has(source));
   return [...new Map(wanted.map((profile) => [profile.model.source, profile])).values()];
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { withUsage } from "./ask-usage.ts";
+import { withFields, withUsage } from "./ask-usage.ts";
 import { BodyScanner } from "./scan-body.ts";
 
 /** The body as it is sent on, and its length as it is told. */
@@ -63,4 +63,25 @@ test("B96 whatever else is in a body, in whatever pieces: only that option chang
       },
     ),
   );
+});
+
+test("further fields count whatever the body said of them, in whatever pieces it came; every byte of it stays", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), fc.nat(), (rest, given, cut) => {
+      const text = `${JSON.stringify({ ...rest, model: "m", lora: given })} \n`;
+      const bytes = Buffer.from(text);
+      const at = cut % (bytes.length + 1);
+      const body = { chunks: [bytes.subarray(0, at), bytes.subarray(at)], bytes: bytes.length };
+      const filled = withFields(body, { lora: '[{"id":0}]', "a b": "null" });
+      const sent = Buffer.concat(filled.chunks).toString();
+      expect(filled.bytes).toBe(Buffer.byteLength(sent));
+      expect(sent.replace(',"lora":[{"id":0}],"a b":null} \n', "} \n")).toBe(text);
+      expect(JSON.parse(sent)).toEqual({ ...(JSON.parse(text) as object), lora: [{ id: 0 }], "a b": null });
+    }),
+  );
+});
+
+test("no further fields: the same body", () => {
+  const body = { chunks: [Buffer.from("{}")], bytes: 2 };
+  expect(withFields(body, {})).toBe(body);
 });
