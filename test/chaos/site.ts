@@ -16,6 +16,7 @@ export interface ReplicaView {
   readonly reason?: string;
   readonly pid?: number;
   readonly restarts?: number;
+  readonly endpoint?: { readonly host: string; readonly port: number };
 }
 
 export const PROFILE = "tiny";
