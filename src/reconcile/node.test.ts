@@ -46,6 +46,18 @@ test.each<{ name: string; desired: DesiredReplica[]; local: LocalReplica[]; want
     want: ["stop a outdated"],
   },
   {
+    name: "two that are wanted on one GPU share it",
+    desired: [replica("a", { gpus: [gpu] }), replica("b", { gpus: [gpu] })],
+    local: [local(replica("a", { gpus: [gpu] }))],
+    want: ["start b"],
+  },
+  {
+    name: "one that is to share a GPU waits for another that leaves it first",
+    desired: [replica("a", { gpus: [gpu], specHash: "h2" }), replica("b", { gpus: [gpu] })],
+    local: [local(replica("a", { gpus: [gpu] }))],
+    want: ["stop a outdated"],
+  },
+  {
     name: "a fresh start was ordered",
     desired: [replica("a", { generation: 2 })],
     local: [local(replica("a"))],

@@ -31,12 +31,22 @@ export function reconcileNode(
 ): readonly NodeAction[] {
   const wanted = new Map(desired.map((replica) => [replica.id, replica]));
   const present = new Set(local.map(({ replica }) => replica.id));
-  const busyGpus = new Set(local.flatMap(({ replica, phase }) => (phase === "stopped" ? [] : replica.gpus)));
+  const busyGpus = new Set(local.filter((have) => isInTheWay(have, wanted)).flatMap(({ replica }) => replica.gpus));
   const changes = local.flatMap((have) => changeOf(have, wanted.get(have.replica.id)));
   const starts = [...wanted.values()]
     .filter((want) => !present.has(want.id) && !want.gpus.some((gpu) => busyGpus.has(gpu)))
     .map((replica): NodeAction => ({ kind: "start", replica }));
   return [...changes, ...starts];
+}
+
+/**
+ * Whether others have to wait for its GPUs. Not for those of one that stays: several may share a GPU, and whoever wanted both
+ * there has counted that.
+ */
+function isInTheWay({ replica, phase }: LocalReplica, wanted: ReadonlyMap<ReplicaId, DesiredReplica>): boolean {
+  if (phase === "stopped") return false;
+  const want = wanted.get(replica.id);
+  return want === undefined || !isSameLaunch(want, replica);
 }
 
 function changeOf(have: LocalReplica, want: DesiredReplica | undefined): readonly NodeAction[] {
