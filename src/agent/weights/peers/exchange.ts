@@ -46,6 +46,7 @@ export class Exchange {
   #bytes = { origin: 0, peer: 0 };
   #finds: readonly WrongBytes[] = [];
   #orders = new Map<string, SharingOrder>();
+  readonly #timers = new Set<() => void>();
   #isTelling = false;
 
   constructor(options: ExchangeOptions) {
@@ -83,6 +84,12 @@ export class Exchange {
     this.#orders.clear();
   }
 
+  /** Nothing is told any more. */
+  close(): void {
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+  }
+
   serveOn(port: { readonly port: number; readonly tls: boolean }): void {
     this.#port = port;
     this.#options.changed();
@@ -101,10 +108,12 @@ export class Exchange {
   /** A node gave wrong bytes of a file. */
   found(find: WrongBytes): void {
     this.#finds = [...this.#finds, find];
-    this.#options.clock.after(FIND_KEPT, () => {
+    const cancel = this.#options.clock.after(FIND_KEPT, () => {
+      this.#timers.delete(cancel);
       this.#finds = this.#finds.filter((one) => one !== find);
       this.#options.changed();
     });
+    this.#timers.add(cancel);
     this.#options.changed();
   }
 
@@ -147,9 +156,11 @@ export class Exchange {
   #tellLater(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
-    this.#options.clock.after(TELL_EVERY, () => {
+    const cancel = this.#options.clock.after(TELL_EVERY, () => {
+      this.#timers.delete(cancel);
       this.#isTelling = false;
       this.#options.changed();
     });
+    this.#timers.add(cancel);
   }
 }

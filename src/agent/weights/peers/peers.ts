@@ -150,6 +150,7 @@ export class Peers {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#exchange.close();
     await this.#port.close();
   }
 
