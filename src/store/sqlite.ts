@@ -124,14 +124,17 @@ class SqliteStore implements Store {
   }
 
   async #appendEvents(db: Transaction<Tables>, events: readonly NewEvent[], now: Millis): Promise<void> {
+    let newest = 0;
     for (const { level, subjectKind, subject, reason, message } of events) {
       const row = { at: now, level, subject_kind: subjectKind, subject, reason, message };
       const { insertId } = await db.insertInto("events").values(row).executeTakeFirstOrThrow();
-      await db
-        .deleteFrom("events")
-        .where("id", "<=", Number(insertId) - this.#keptEvents)
-        .execute();
+      newest = Number(insertId);
     }
+    if (newest <= this.#keptEvents) return;
+    await db
+      .deleteFrom("events")
+      .where("id", "<=", newest - this.#keptEvents)
+      .execute();
   }
 
   async events({ after, limit, subject }: EventQuery): Promise<readonly ClusterEvent[]> {
