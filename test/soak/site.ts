@@ -17,6 +17,12 @@ export interface Replica {
   readonly endpoint?: { readonly host: string; readonly port: number };
 }
 
+export interface Logged {
+  readonly times: number;
+  readonly attempts: number;
+  readonly code: number;
+}
+
 interface Size {
   readonly streams: number;
   readonly engines: number;
@@ -172,12 +178,18 @@ export class SoakSite {
     return { bytes: Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024, files: files.length };
   }
 
-  /** How often each request is in the router's access log. */
-  async logged(): Promise<ReadonlyMap<string, number>> {
+  /** What the router's access log says of each request; the last line counts. */
+  async logged(): Promise<ReadonlyMap<string, Logged>> {
     const text = await readFile(join(this.dir, "router.log"), "utf8");
-    const lines = new Map<string, number>();
-    for (const [, id = ""] of text.matchAll(/"request_id":"(soak-[^"]*)"/g)) lines.set(id, (lines.get(id) ?? 0) + 1);
-    return lines;
+    const requests = new Map<string, Logged>();
+    for (const line of text.split("\n")) {
+      const [, id] = /"request_id":"(soak-[^"]*)"/.exec(line) ?? [];
+      if (id === undefined) continue;
+      const [, attempts, code] = /"attempts":(\d+),"code":(\d+)/.exec(line) ?? [];
+      const times = (requests.get(id)?.times ?? 0) + 1;
+      requests.set(id, { times, attempts: Number(attempts), code: Number(code) });
+    }
+    return requests;
   }
 
   async stop(): Promise<void> {
