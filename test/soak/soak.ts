@@ -24,7 +24,7 @@ interface Sample {
   readonly files: number;
 }
 
-export interface Target {
+interface Target {
   readonly value: number | undefined;
   readonly target: number;
   readonly ok: boolean;
