@@ -69,10 +69,15 @@ describe("what a node is told", () => {
     expect(heard).toBe(1);
   });
 
-  test("an order for an earlier transfer of the same file is none for the next", () => {
+  test("holds until something else is said, and the next transfer of the file wants permissions of its own", () => {
     const { exchange: made } = exchange();
-    made.begin(file, "hf:acme/m").end();
+    const first = made.begin(file, "hf:acme/m");
+    first.update({ round: 3 });
     made.take(plan({ orders: [order] }));
-    expect(made.begin(file, "hf:acme/m").order()).toBeUndefined();
+    first.end();
+    const second = made.begin(file, "hf:acme/m");
+    expect([second.order(), second.round]).toEqual([order, 4]);
+    made.take(plan());
+    expect(second.order()).toBeUndefined();
   });
 });

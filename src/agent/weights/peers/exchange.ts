@@ -13,6 +13,8 @@ import type { Clock } from "../../../platform/clock.ts";
 /** A file that this node is getting. */
 export interface OwnTransfer {
   readonly key: string;
+  /** The first of its own. */
+  readonly round: number;
   /** What the control plane last said of it; undefined: nothing yet on this connection. */
   order(): SharingOrder | undefined;
   update(news: Partial<Omit<SharedTransfer, "source">>): void;
@@ -46,6 +48,8 @@ export class Exchange {
   #bytes = { origin: 0, peer: 0 };
   #finds: readonly WrongBytes[] = [];
   #orders = new Map<string, SharingOrder>();
+  /** The last of each file. */
+  readonly #rounds = new Map<string, number>();
   readonly #timers = new Set<() => void>();
   #isTelling = false;
 
@@ -119,26 +123,30 @@ export class Exchange {
 
   begin(file: SharedFile, source: string): OwnTransfer {
     const { key } = file;
+    // Permissions of an earlier transfer of the file may be used up.
+    const round = (this.#rounds.get(key) ?? 0) + 1;
+    this.#rounds.set(key, round);
     const begun: SharedTransfer = {
       file,
       source,
       doing: "waiting",
       done: 0,
-      round: 1,
+      round,
       wrong: [],
       from: [],
       unreachable: [],
     };
     this.#transfers.set(key, begun);
-    this.#orders.delete(key);
     this.#options.changed();
     return {
       key,
+      round,
       order: () => this.#orders.get(key),
       update: (news) => {
         const before = this.#transfers.get(key);
         if (before === undefined) return;
         this.#transfers.set(key, { ...before, ...news });
+        this.#rounds.set(key, news.round ?? before.round);
         if (Object.keys(news).every((name) => name === "done")) this.#tellLater();
         else this.#options.changed();
       },

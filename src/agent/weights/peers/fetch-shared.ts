@@ -69,13 +69,14 @@ class SharedFetch {
   readonly #context: SharedContext;
   readonly #job: SharedJob;
   readonly #transfer: OwnTransfer;
-  #round = 0;
+  #round: number;
   #wrong: readonly NodeId[] = [];
 
   constructor(context: SharedContext, job: SharedJob, transfer: OwnTransfer) {
     this.#context = context;
     this.#job = job;
     this.#transfer = transfer;
+    this.#round = transfer.round;
   }
 
   async run(): Promise<Result<FetchedWeights, WeightFailure>> {
@@ -93,6 +94,7 @@ class SharedFetch {
 
   /** Resolves when the control plane has said how to get the file, or has had the time to. */
   async #firstWord(): Promise<void> {
+    if (this.#transfer.order() !== undefined) return;
     const { clock } = this.#context;
     const { signal } = this.#job.request;
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -140,7 +142,6 @@ class SharedFetch {
   async #fromPeers(): Promise<Result<FetchedWeights, WeightFailure> | "origin"> {
     const { request, key, bytes: size, source } = this.#job;
     const { exchange, logger } = this.#context;
-    this.#round += 1;
     this.#transfer.update({ doing: "waiting", round: this.#round });
     const end = await gatherFile(this.#context, {
       ...{ key, bytes: size, target: request.target, sha256: request.sha256, signal: request.signal },
@@ -160,6 +161,8 @@ class SharedFetch {
           return { ok: false, error: lasting("aborted", `${source}: fetching was stopped`) };
         return { ok: false, error: fromFetch(source, end.failure) };
       case "origin":
+        // What it was let in by is used up.
+        this.#round += 1;
         if (end.why === undefined) return "origin";
         logger.warn({ file: key }, `${key} is fetched from its source: ${end.why}`);
         return (await this.#alone()) ?? "origin";
