@@ -8,7 +8,7 @@ import { request, spec } from "../test/fakes/weights-fixture.ts";
 
 /**
  * A large file to several nodes at once, with one that comes later:
- *   sh scripts/on-node.sh bench/sharing.ts [--mib 1024] [--nodes 4] [--json]
+ *   npm run bench:sharing -- [--mib 1024] [--nodes 4] [--json]
  * Nodes are real folders and real ports on this machine. Target: from the source no more than 1.05 times the file.
  */
 const TARGET = 1.05;

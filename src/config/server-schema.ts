@@ -126,7 +126,7 @@ export const serverSchema = z.strictObject({
       .strictObject({
         concurrency: setting(
           integer({ min: 1, max: 64 }).prefault(4),
-          "Parts of a file that a node fetches at the same time.",
+          "Files of weights that a node fetches at the same time.",
         ),
         peers: setting(
           flag().prefault(true),
