@@ -163,7 +163,9 @@ export const FAULTS = [
     name: "a clock is set",
     weight: 2,
     strike: (world) => {
-      const walls = [...world.nodes.map(({ host }) => host.wall), world.plane.wall];
+      // One that is set while no control plane runs on it cannot be seen by any.
+      const ofPlane = world.plane.running === undefined ? [] : [world.plane.wall];
+      const walls = [...world.nodes.map(({ host }) => host.wall), ...ofPlane];
       const wall = world.dice.pick(walls);
       if (wall !== undefined) wall.offset += world.dice.between(-1, 1) * world.dice.between(100, 3_600_000);
     },
@@ -244,6 +246,5 @@ export function heal(world: World): void {
     node.failedGpus.clear();
     world.startAgent(node);
   }
-  world.plane.wall.offset = 0;
   world.plane.tripwire = undefined;
 }
