@@ -8,6 +8,7 @@ import type { Logger } from "../platform/logger.ts";
 import { hearingSince, type LivenessVerdict } from "../reconcile/liveness.ts";
 import type { Snapshot, Store } from "../store/store.ts";
 import { changesBetween, isEmpty } from "./changes.ts";
+import { afterAbsence } from "./after-absence.ts";
 import { afterStep, stepBetween } from "./clock-step.ts";
 import { decide, type Decided, type Gathered } from "./decide.ts";
 import { desiredStates } from "./desired-states.ts";
@@ -94,7 +95,7 @@ export class ControlLoop {
 
   /** Loads what is remembered and takes the first turn. */
   static async start(options: LoopOptions): Promise<ControlLoop> {
-    const snapshot = await options.store.load();
+    const snapshot = afterAbsence(await options.store.load(), options.clock.now());
     // Routers that come at once are to find whole routes.
     await options.upstreamSecrets.look(snapshot.upstreams.map(({ upstream }) => upstream));
     const loop = new ControlLoop(options, snapshot);

@@ -50,10 +50,11 @@ export function mayServe(
 /** Draining is over when no router sends to it or waits for it any more, or when the time for it is. */
 export function afterDraining(replica: Replica, routers: Routers, now: Millis): ReplicaState {
   const { state } = replica;
-  if (state.kind !== "draining") return state;
+  // Until routers are back they may send to it what they were never told not to.
+  if (state.kind !== "draining" || !routers.settled) return state;
   if (now >= state.deadline) return { kind: "stopping", why: `${state.why}; the time to drain was over` };
   const goneSince = routers.goneSince.get(replica.id);
-  if (goneSince === undefined || !routers.settled) return state;
+  if (goneSince === undefined) return state;
   const isIdle = routers.reports.every(
     ({ tableRevision, inFlight }) => tableRevision >= goneSince && (inFlight.get(replica.id) ?? 0) === 0,
   );
