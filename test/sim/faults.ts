@@ -1,3 +1,4 @@
+import { CONNECT_TIMEOUT } from "./network.ts";
 import type { SimNode, World } from "./world.ts";
 
 export type FaultName = (typeof FAULTS)[number]["name"];
@@ -42,13 +43,16 @@ function unsteady(world: World, party: string, until: number): void {
 
 /** How long a router takes to find out that its connection is dead, ms. */
 const PING_TIMEOUT = 6_000;
+/** A router that can reach a control plane has its routes within so long, ms: it waits at most 5 s between two tries. */
+const RETURN = 10_000;
 
 function cutOff(world: World, party: string, forMs: number): void {
   world.trace.add(`${party} is cut off for ${(forMs / 1000).toFixed(1)} s`);
   world.network.weatherOf(party).isCut = true;
   const host = world.nodes.find(({ form }) => form.id === party)?.host;
   if (host !== undefined) host.isCutOff = true;
-  unsteady(world, party, forMs + 10_000);
+  // A control plane that started meanwhile knows nothing of the router until then, and waits for connected routers only.
+  unsteady(world, party, forMs + CONNECT_TIMEOUT + RETURN);
   if (host === undefined && forMs > PING_TIMEOUT) {
     // Routers ping; agents find out by their heartbeats.
     const later = forMs - PING_TIMEOUT + world.dice.between(0, 5_000);
@@ -84,7 +88,7 @@ export const FAULTS = [
     strike: (world) => {
       const party = world.dice.pick(parties(world)) ?? "";
       world.trace.add(`of ${party}`);
-      unsteady(world, party, 10_000);
+      unsteady(world, party, RETURN);
       world.network.breakStreams(party, world.dice.chance(0.5) ? 0 : world.dice.between(0, 8_000));
     },
   },

@@ -27,8 +27,8 @@ interface Stream {
 }
 
 const FAIR_WEATHER = { latency: 1, repeats: 0, isCut: false };
-/** ms. */
-const CONNECT_TIMEOUT = 10_000;
+/** ms. A connection that is opened during a cut does not come about when the cut ends: it is waited for so long. */
+export const CONNECT_TIMEOUT = 10_000;
 const PREMATURE = "premature close";
 
 /** The ways of all agents and routers to the control plane: every message on them is delayed, doubled or lost here. */
