@@ -141,4 +141,16 @@ describe("closing", () => {
     await server.close(millis(50));
     expect(["cut", ""]).toContain(await answer);
   });
+
+  test("a session of HTTP/2 that ends in the same moment is no trouble", async () => {
+    const arrived = Promise.withResolvers<() => void>();
+    const server = await serve((request) => {
+      if ("stream" in request) arrived.resolve(() => request.stream.session?.destroy());
+    });
+    const answer = getHttp2(server.port, "/").catch(() => "cut");
+    const end = await arrived.promise;
+    end();
+    await expect(server.close(millis(60_000))).resolves.toBeUndefined();
+    expect(["cut", ""]).toContain(await answer);
+  });
 });

@@ -138,7 +138,8 @@ function bound(server: Server, { host, port }: ListenOptions): Promise<void> {
 /** Knows which connections are open and which of them have a request in flight. */
 class Connections {
   readonly #sockets = new Set<Socket>();
-  readonly #sessions = new Set<ServerHttp2Session>();
+  /** With where they come from: one that has just ended has no socket any more. */
+  readonly #sessions = new Map<ServerHttp2Session, string>();
   /** Requests in flight of each HTTP/1.1 connection; by the socket that the request names, the TLS one with TLS. */
   readonly #inFlight = new Map<Socket, number>();
   #closing = false;
@@ -151,7 +152,7 @@ class Connections {
   }
 
   addSession(session: ServerHttp2Session): void {
-    this.#sessions.add(session);
+    this.#sessions.set(session, endpointsOf(session.socket));
     session.on("error", () => undefined);
     session.once("close", () => this.#sessions.delete(session));
     if (this.#closing) session.close();
@@ -188,9 +189,9 @@ class Connections {
         resolve();
       });
     });
-    for (const session of this.#sessions) session.close();
+    for (const session of this.#sessions.keys()) session.close();
     const timer = setTimeout(() => {
-      for (const session of this.#sessions) session.destroy();
+      for (const session of this.#sessions.keys()) session.destroy();
       for (const socket of this.#sockets) socket.destroy();
     }, deadline);
     for (const socket of this.#idleSockets()) socket.destroy();
@@ -201,7 +202,7 @@ class Connections {
   /** Neither HTTP/2 nor with a request: idle between requests, or not yet at its first. */
   #idleSockets(): readonly Socket[] {
     const busy = new Set([...this.#inFlight.keys()].map(endpointsOf));
-    const http2 = new Set([...this.#sessions].map(({ socket }) => endpointsOf(socket)));
+    const http2 = new Set(this.#sessions.values());
     return [...this.#sockets].filter((socket) => !busy.has(endpointsOf(socket)) && !http2.has(endpointsOf(socket)));
   }
 }
