@@ -89,7 +89,8 @@ export class Scrub {
   /** Resolves when the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { stateFile, clock, logger } = this.#options;
-    this.#saved = (await readTextIfThere(stateFile).catch(() => undefined)) ?? "";
+    // A node that has nothing to check writes nothing.
+    this.#saved = (await readTextIfThere(stateFile).catch(() => undefined)) ?? formatScrub(emptyScrub);
     this.#state = parseScrub(this.#saved);
     for (const key of this.#state.wrong) void this.#refetch(key, signal);
     while (!signal.aborted) {
