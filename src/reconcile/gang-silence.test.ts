@@ -82,12 +82,29 @@ describe("nodes that are silent", () => {
     expect(follow(of, a, b).replica.state.kind).toBe(want);
   });
 
+  const draining = gangReplica(
+    { kind: "draining", endpoint: undefined, slots: 1, deadline: millis(now + 1), why: "w" },
+    running,
+  );
   test("while it drains, the end of any rank ends it", () => {
-    const draining = gangReplica(
-      { kind: "draining", endpoint: undefined, slots: 1, deadline: millis(now + 1), why: "w" },
-      running,
-    );
     expect(summary(said(draining, runs(0), runs(1)))).toBe("draining 1 run");
     expect(summary(said(draining, runs(0), ended(1, "x", now)))).toBe("stopping 1 run");
+  });
+
+  test.each<{ name: string; a: NodeReport; b: NodeReport | undefined; want: string }>([
+    {
+      name: "is lost: the rest goes on with what routers have there",
+      a: node(draining, 0, runs(0)),
+      b: node(draining, 1, runs(1), { liveness: "lost" }),
+      want: "draining",
+    },
+    {
+      name: "was removed: there is nothing left to finish",
+      a: node(draining, 0, runs(0)),
+      b: undefined,
+      want: "stopping",
+    },
+  ])("while it drains, a node $name", ({ a, b, want }) => {
+    expect(follow(draining, a, b).replica.state.kind).toBe(want);
   });
 });

@@ -108,9 +108,15 @@ const isGone = ({ sighting }: Rank): boolean => {
   return sighting.kind !== "unknown";
 };
 
-/** With one rank gone there is nothing left to finish. */
-const hasEnded = (rank: Rank): boolean =>
-  isGone(rank) || (rank.sighting.kind === "present" && ENDED.includes(rank.sighting.observed.state.kind));
+/**
+ * With one rank gone there is nothing left to finish. That its node is given up is no proof: it may answer routers still, and
+ * the end of the drain is near in any case.
+ */
+const hasEnded = (rank: Rank): boolean => {
+  const { sighting } = rank;
+  if (sighting.kind === "present" && ENDED.includes(sighting.observed.state.kind)) return true;
+  return sighting.kind !== "nodeLost" && isGone(rank);
+};
 
 const ENDED: readonly ObservedReplica["state"]["kind"][] = ["failed", "stopping"];
 
