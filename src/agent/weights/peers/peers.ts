@@ -116,7 +116,7 @@ export class Peers {
 
   /** Looks again at what this node has for others. */
   async refresh(): Promise<void> {
-    this.#exchange.hold([...(await this.#shelf.held()), ...(await this.#shelf.listings())]);
+    this.#exchange.hold(await this.#shelf.offered());
   }
 
   /** One at a time fetches a file: a model has several names, and a file has one. */

@@ -9,7 +9,7 @@ import { hashPieces } from "../../../platform/hash-pieces.ts";
 import { plainFileBytes, readPlainFile } from "../../../platform/plain-file.ts";
 import type { RecordBook } from "../folder.ts";
 import { isSafeName } from "../offer.ts";
-import type { HeldFile } from "../record.ts";
+import type { HeldFile, WeightRecord } from "../record.ts";
 import { type Listing, LISTINGS, listingsOf } from "./listing.ts";
 import { readPieceFile, writePieceFile } from "./piece-file.ts";
 
@@ -50,6 +50,12 @@ interface Known {
   readonly shelved: Shelved;
 }
 
+/** One of the weights folder. */
+interface Folder {
+  readonly name: string;
+  readonly record: WeightRecord;
+}
+
 /** What of the weights folder can be given to others, and how. */
 export class Shelf {
   readonly #options: ShelfOptions;
@@ -63,25 +69,14 @@ export class Shelf {
 
   /** Every file that was fetched whole and still lies in the weights folder itself. */
   async held(): Promise<readonly SharedFile[]> {
-    const { dir, records } = this.#options;
-    const folders = await foldersIn(dir);
-    const found = await Promise.all(
-      folders.map(async (folder) => {
-        const held = (await records.read(join(dir, folder)))?.held ?? [];
-        const there = await Promise.all(held.map((file) => isThere(dir, folder, file)));
-        return held
-          .filter((_, i) => there[i])
-          .map(({ name, bytes, sha256 }) => ({ key: keyOf(folder, name), bytes, sha256 }));
-      }),
-    );
-    return found.flat();
+    return await this.#heldIn(await this.#folders());
   }
 
-  /** What the sources of these files offer besides. */
-  async listings(): Promise<readonly SharedFile[]> {
-    const { dir } = this.#options;
-    const all = await Promise.all((await foldersIn(dir)).map((folder) => this.#listingsIn(folder)));
-    return all.flat().map(({ key, data, sha256 }) => ({ key, bytes: data.length, sha256 }));
+  /** These, and what their sources offer besides. */
+  async offered(): Promise<readonly SharedFile[]> {
+    const folders = await this.#folders();
+    const listings = listingsIn(folders).map(({ key, data, sha256 }) => ({ key, bytes: data.length, sha256 }));
+    return [...(await this.#heldIn(folders)), ...listings];
   }
 
   /** wrong: it lies there, but its bytes are not those that were fetched. */
@@ -105,17 +100,26 @@ export class Shelf {
   }
 
   async #listing(key: string): Promise<Shelved | "none"> {
-    for (const folder of await foldersIn(this.#options.dir)) {
-      const listing = (await this.#listingsIn(folder)).find((one) => one.key === key);
-      if (listing !== undefined) return inMemory(listing);
-    }
-    return "none";
+    const listing = listingsIn(await this.#folders()).find((one) => one.key === key);
+    return listing === undefined ? "none" : inMemory(listing);
   }
 
-  async #listingsIn(folder: string): Promise<readonly Listing[]> {
+  /** Those that have a record. */
+  async #folders(): Promise<readonly Folder[]> {
     const { dir, records } = this.#options;
-    const record = await records.read(join(dir, folder));
-    return record === undefined ? [] : listingsOf(folder, record);
+    const found = await Promise.all(
+      (await foldersIn(dir)).map(async (name) => ({ name, record: await records.read(join(dir, name)) })),
+    );
+    return found.flatMap(({ name, record }) => (record === undefined ? [] : [{ name, record }]));
+  }
+
+  async #heldIn(folders: readonly Folder[]): Promise<readonly SharedFile[]> {
+    const { dir } = this.#options;
+    const files = folders.flatMap(({ name: folder, record }) => record.held.map((file) => ({ folder, file })));
+    const there = await Promise.all(files.map(({ folder, file }) => isThere(dir, folder, file)));
+    return files
+      .filter((_, i) => there[i])
+      .map(({ folder, file: { name, bytes, sha256 } }) => ({ key: keyOf(folder, name), bytes, sha256 }));
   }
 
   async #isPlain(key: string, { bytes }: Shelved): Promise<boolean> {
@@ -139,6 +143,9 @@ export class Shelf {
     };
   }
 }
+
+const listingsIn = (folders: readonly Folder[]): readonly Listing[] =>
+  folders.flatMap(({ name, record }) => listingsOf(name, record));
 
 const inMemory = ({ data, sha256 }: Listing): Shelved => ({
   ...{ bytes: data.length, sha256, generation: `listing-${sha256}` },
@@ -166,4 +173,4 @@ function onItsWay(downloader: Pick<Downloader, "open">, path: string): Shelved |
 }
 
 const isThere = async (dir: string, folder: string, { name, bytes }: HeldFile): Promise<boolean> =>
-  isSafeName(folder) && isSafeName(name) && (await plainFileBytes(dir, `${folder}/${name}`)) === bytes;
+  isSafeName(folder) && isSafeName(name) && (await plainFileBytes(dir, keyOf(folder, name))) === bytes;
