@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { X509Certificate } from "node:crypto";
 import { pieceBytesOf } from "../../../core/pieces.ts";
-import type { Result } from "../../../core/result.ts";
 import { type Clock, pause } from "../../../platform/clock.ts";
 import type { WebHandler } from "../../../platform/listen.ts";
 import type { Logger } from "../../../platform/logger.ts";
@@ -15,8 +14,8 @@ export interface DoorOptions {
   readonly shelf: Pick<Shelf, "find">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether the certificates are those of the node. Undefined: the port asks for none. */
-  readonly judge: (node: string, certificates: readonly X509Certificate[]) => Result<unknown, string>;
+  /** Why the certificates are not those of the node; undefined: they are. */
+  readonly judge: (node: string, certificates: readonly X509Certificate[]) => string | undefined;
   /** A file that lies here has wrong bytes. */
   readonly onWrong: (key: string) => void;
 }
@@ -169,9 +168,7 @@ class Door {
   /** Why whoever shows these certificates is not that node. */
   #foreign(request: IncomingMessage, { node }: Guest): string | undefined {
     const certificates = peerCertificates(request)?.certificates;
-    if (certificates === undefined) return undefined;
-    const judged = this.#options.judge(node, certificates);
-    return judged.ok ? undefined : judged.error;
+    return certificates === undefined ? undefined : this.#options.judge(node, certificates);
   }
 }
 

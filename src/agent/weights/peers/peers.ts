@@ -1,6 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import type { NodeId } from "../../../core/ids.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { ok, type Result } from "../../../core/result.ts";
 import type { SharedFile, SharingPlan, SharingReport } from "../../../core/sharing.ts";
 import type { FollowedTls } from "../../../pki/follow.ts";
 import { judgeNode } from "../../../pki/judge.ts";
@@ -164,21 +164,18 @@ export class Peers {
     this.#port.use(address === undefined || isBlind ? undefined : { address, tls });
   }
 
-  #judge(node: string, certificates: readonly X509Certificate[]): Result<unknown, string> {
+  /** Why the certificates are not those of the node; undefined: they are. */
+  #judge(node: string, certificates: readonly X509Certificate[]): string | undefined {
     const texts = this.#tls?.current;
-    if (texts === undefined) return err("this node has no certificate");
+    if (texts === undefined) return "this node has no certificate";
     const { authorities, revoked } = texts;
     const judged = judgeNode(node, { certificates, trust: { authorities, revoked }, now: this.#options.clock.now() });
-    return judged.ok ? ok(undefined) : judged;
+    return judged.ok ? undefined : judged.error;
   }
 
   #tlsTo(peer: string): PeerTls | undefined {
     const texts = this.#tls?.current;
     if (texts === undefined) return undefined;
-    const judge = (certificates: readonly X509Certificate[]): string | undefined => {
-      const judged = this.#judge(peer, certificates);
-      return judged.ok ? undefined : judged.error;
-    };
-    return { cert: texts.cert, key: texts.key, judge };
+    return { cert: texts.cert, key: texts.key, judge: (certificates) => this.#judge(peer, certificates) };
   }
 }
