@@ -1,3 +1,4 @@
+import { canonicalJson } from "../../../core/fingerprint.ts";
 import { type Millis, millis } from "../../../core/ids.ts";
 import type {
   SharedFile,
@@ -12,7 +13,6 @@ import type { Clock } from "../../../platform/clock.ts";
 
 /** A file that this node is getting. */
 export interface OwnTransfer {
-  readonly key: string;
   /** The first of its own. */
   readonly round: number;
   /** What the control plane last said of it; undefined: nothing yet on this connection. */
@@ -112,12 +112,9 @@ export class Exchange {
   /** A node gave wrong bytes of a file. */
   found(find: WrongBytes): void {
     this.#finds = [...this.#finds, find];
-    const cancel = this.#options.clock.after(FIND_KEPT, () => {
-      this.#timers.delete(cancel);
+    this.#after(FIND_KEPT, () => {
       this.#finds = this.#finds.filter((one) => one !== find);
-      this.#options.changed();
     });
-    this.#timers.add(cancel);
     this.#options.changed();
   }
 
@@ -139,15 +136,15 @@ export class Exchange {
     this.#transfers.set(key, begun);
     this.#options.changed();
     return {
-      key,
       round,
       order: () => this.#orders.get(key),
       update: (news) => {
         const before = this.#transfers.get(key);
         if (before === undefined) return;
-        this.#transfers.set(key, { ...before, ...news });
-        this.#rounds.set(key, news.round ?? before.round);
-        if (Object.keys(news).every((name) => name === "done")) this.#tellLater();
+        const now = { ...before, ...news };
+        this.#transfers.set(key, now);
+        this.#rounds.set(key, now.round);
+        if (canonicalJson({ ...before, done: now.done }) === canonicalJson(now)) this.#tellLater();
         else this.#options.changed();
       },
       onPlan: (listener) => {
@@ -164,9 +161,16 @@ export class Exchange {
   #tellLater(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
-    const cancel = this.#options.clock.after(TELL_EVERY, () => {
-      this.#timers.delete(cancel);
+    this.#after(TELL_EVERY, () => {
       this.#isTelling = false;
+    });
+  }
+
+  /** Then there is something new to report. */
+  #after(wait: Millis, change: () => void): void {
+    const cancel = this.#options.clock.after(wait, () => {
+      this.#timers.delete(cancel);
+      change();
       this.#options.changed();
     });
     this.#timers.add(cancel);

@@ -1,5 +1,5 @@
 import { bytes, millis, type NodeId } from "../../../core/ids.ts";
-import { ok, type Result } from "../../../core/result.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Downloader } from "../../../platform/fetch/download.ts";
 import { createMeter } from "../../../platform/fetch/meter.ts";
@@ -157,37 +157,32 @@ class SharedFetch {
       case "done":
         return ok({ bytes: end.file.bytes, sha256: end.file.sha256, pieces: end.file.pieces });
       case "failed":
-        if (end.failure.kind === "aborted")
-          return { ok: false, error: lasting("aborted", `${source}: fetching was stopped`) };
-        return { ok: false, error: fromFetch(source, end.failure) };
+        if (end.failure.kind === "aborted") return err(lasting("aborted", `${source}: fetching was stopped`));
+        return err(fromFetch(source, end.failure));
       case "origin":
         // What it was let in by is used up.
         this.#round += 1;
         if (end.why === undefined) return "origin";
         logger.warn({ file: key }, `${key} is fetched from its source: ${end.why}`);
-        return (await this.#alone()) ?? "origin";
+        return await this.#alone();
     }
   }
 
   /** Nobody else is sent; this node goes by itself. */
-  async #alone(): Promise<Result<FetchedWeights, WeightFailure> | undefined> {
+  async #alone(): Promise<Result<FetchedWeights, WeightFailure> | "origin"> {
     const outcome = await this.#fromOrigin();
-    return outcome === "peers" ? undefined : outcome;
+    return outcome === "peers" ? "origin" : outcome;
   }
 
   #newsTeller(): (news: GatherNews) => void {
     const { exchange, clock } = this.#context;
     const { onProgress } = this.#job.request;
     const meter = createMeter(clock, 0);
-    let told = "";
     return ({ done, total, came, from, wrong, unreachable, round }) => {
       exchange.count("peer", came);
       this.#round = round;
       this.#wrong = wrong;
-      const seldom = { doing: done > 0 ? ("peers" as const) : ("waiting" as const), from, wrong, unreachable, round };
-      const text = JSON.stringify(seldom);
-      this.#transfer.update(text === told ? { done } : { ...seldom, done });
-      told = text;
+      this.#transfer.update({ doing: done > 0 ? "peers" : "waiting", done, from, wrong, unreachable, round });
       meter.note(done);
       onProgress({ done: bytes(done), total: bytes(total), bytesPerSecond: meter.rate(), received: 0 });
     };
