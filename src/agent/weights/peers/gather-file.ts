@@ -144,14 +144,14 @@ class Gatherer {
   }
 
   #end(): GatherEnd | undefined {
-    const { job, clock } = { job: this.#job, clock: this.#context.clock };
+    const job = this.#job;
     if (job.signal.aborted) {
       return { kind: "failed", failure: { kind: "aborted", message: `fetching ${job.key} was stopped` } };
     }
     if (this.#failure !== undefined) return { kind: "failed", failure: this.#failure };
     const order = job.order();
     if (order?.toOrigin === true) return { kind: "origin", why: undefined };
-    const now = clock.monotonic();
+    const now = this.#context.clock.monotonic();
     if (order !== undefined && order.leaderDone !== this.#leaderDone) {
       this.#leaderDone = order.leaderDone;
       this.#lastNews = now;
@@ -251,11 +251,12 @@ class Gatherer {
   #askPieces(): void {
     const gathering = this.#gathering;
     if (gathering === undefined) return;
+    const taken = new Set([...this.#onTheirWay, ...gathering.notes().map(({ index }) => index)]);
+    const want = { total: pieceCount(this.#bytes), taken, mostInFlight: FROM_ONE_PEER, random: this.#context.random };
     while (this.#onTheirWay.size < AT_ONCE) {
-      const taken = new Set([...this.#onTheirWay, ...gathering.notes().map(({ index }) => index)]);
-      const want = { total: pieceCount(this.#bytes), taken, mostInFlight: FROM_ONE_PEER, random: this.#context.random };
       const next = nextPiece(this.#book.peers(), want);
       if (next === undefined || !this.#fetch(gathering, next)) return;
+      taken.add(next.index);
     }
   }
 

@@ -69,10 +69,6 @@ export class Guests {
     return known;
   }
 
-  leave(visit: string): void {
-    this.#visits.delete(visit);
-  }
-
   #sweep(now: Millis): void {
     for (const [visit, { lastSeen }] of this.#visits) if (now - lastSeen > IDLE) this.#visits.delete(visit);
   }

@@ -26,9 +26,8 @@ export async function writePieceFile(path: string, known: KnownPieces): Promise<
 /** Undefined when there is none, or it is not of these bytes, or not as it was written: a wrong hash would blame another node. */
 export async function readPieceFile(
   path: string,
-  { bytes, sha256 }: { readonly bytes: number; readonly sha256: string },
+  file: Omit<KnownPieces, "pieces">,
 ): Promise<readonly string[] | undefined> {
-  const file = { bytes, sha256 };
   if (pieceCount(file.bytes) === 1) return [file.sha256];
   const text = await readTextIfThere(piecePath(path)).catch(() => undefined);
   const raw = fieldsOf(parseJson(text ?? ""));
