@@ -11,7 +11,9 @@ import {
   useDownloads,
 } from "../../../test/fakes/download-fixture.ts";
 import { type Content, serveContent } from "../../../test/fakes/file-server.ts";
-import { millis } from "../../core/ids.ts";
+import { type Millis, millis } from "../../core/ids.ts";
+import { systemClock } from "../clock.ts";
+import { SAMPLE_EVERY } from "./meter.ts";
 
 const fix = useDownloads();
 
@@ -47,6 +49,29 @@ describe("a file that comes as it should", () => {
     expect(sizes.length).toBeGreaterThan(5);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(content.bytes.length);
     expect(seen.at(-1)).toBe(content.bytes.length);
+  });
+
+  test("tells how far it came before it tells that it failed, and nothing after that", async () => {
+    const server = await fix.serve((_, response) => {
+      breakAfter(response, TWELVE.subarray(0, 5), { etag: '"v1"' });
+    });
+    let [late, seen] = [0, 0];
+    const after = (delay: Millis, callback: () => void): (() => void) => {
+      const isReport = delay === SAMPLE_EVERY;
+      late += isReport ? 1 : 0;
+      const cancel = systemClock.after(delay, callback);
+      return () => {
+        late -= isReport ? 1 : 0;
+        cancel();
+      };
+    };
+    const retry = { tries: 1, firstDelay: millis(1), maxDelay: millis(1) };
+    const got = await fix.downloader({ retry, clock: { ...systemClock, after } }).file({
+      url: `${server.origin}/f`,
+      target: fix.target(),
+      onProgress: ({ done }) => (seen = done),
+    });
+    expect([got.ok, seen, late]).toEqual([false, 5, 0]);
   });
 
   test("may be empty", async () => {

@@ -127,7 +127,7 @@ async function fetchOnce(
     headers: request.headers ?? {},
     signal,
     onBytes: () => {
-      report(false);
+      report.bytes();
       if (transfer.part !== undefined) hasher.follow(transfer.part);
     },
     part: claimed?.part,
@@ -144,9 +144,10 @@ async function fetchOnce(
   try {
     const failure = await runTransfer(transfer);
     if (failure !== undefined) return err(await giveUp(transfer, failure));
-    report(true);
+    report.last();
     return await complete(transfer, hasher);
   } finally {
+    report.owed();
     close();
     transfer.releaseSpace();
     await transfer.part?.release();
@@ -207,7 +208,16 @@ function wrongBytes({ url, sha256, announced, size }: Transfer, hash: HashedFile
   return `${shown} came as ${String(hash.bytes)} bytes, ${String(announced ?? size ?? 0)} are right`;
 }
 
-function createReport(context: FetchContext, job: FileJob, transfer: Transfer): (isLast: boolean) => void {
+interface Report {
+  /** There are more of them. */
+  bytes(): void;
+  /** The file is whole. */
+  last(): void;
+  /** Tells now what was put off: whoever has the outcome hears no more of the file. */
+  owed(): void;
+}
+
+function createReport(context: FetchContext, job: FileJob, transfer: Transfer): Report {
   const meter = createMeter(context.clock, writtenBytes(transfer.part));
   let cancel: (() => void) | undefined;
   let done = 0;
@@ -221,10 +231,22 @@ function createReport(context: FetchContext, job: FileJob, transfer: Transfer): 
       received: transfer.received,
     });
   };
-  return (isLast) => {
+  const note = (): boolean => {
     done = writtenBytes(transfer.part);
-    if (meter.note(done) || isLast) tell();
-    // A source that sends much at once and then nothing would else be shown as if it had sent nothing.
-    else cancel ??= context.clock.after(SAMPLE_EVERY, tell);
+    return meter.note(done);
+  };
+  return {
+    bytes() {
+      if (note()) tell();
+      // A source that sends much at once and then nothing would else be shown as if it had sent nothing.
+      else cancel ??= context.clock.after(SAMPLE_EVERY, tell);
+    },
+    last() {
+      note();
+      tell();
+    },
+    owed() {
+      if (cancel !== undefined) tell();
+    },
   };
 }
