@@ -1,32 +1,21 @@
-import { type Bytes, bytes, type GpuUuid, millis } from "../core/ids.ts";
+import { type Bytes, bytes, type GpuUuid } from "../core/ids.ts";
 import type { GpuUse } from "../core/measured-memory.ts";
 import type { NvmlAnswer } from "../platform/nvml-answer.ts";
-import { readNvml } from "../platform/nvml.ts";
-import { runProgram } from "../platform/run.ts";
-import { NVML_LIBRARIES } from "./discovery/gpu-source.ts";
-import { findTool, toolEnvironment } from "./discovery/gpu-tool.ts";
-import type { HolderOptions } from "./gpu-holders.ts";
+import { askDriver, type DriverOptions, rowsOf } from "./gpu-driver.ts";
 
-const QUERY = "--query-compute-apps=gpu_uuid,pid,used_memory";
-const FORMAT = "--format=csv,noheader,nounits";
-const DEADLINE = millis(10_000);
 const MiB = 2 ** 20;
 
 /** How much of each GPU the pids hold. Empty: of one of them the driver does not say. */
 export type GpuUseOf = (gpus: readonly GpuUuid[], pids: ReadonlySet<number>) => Promise<readonly GpuUse[]>;
 
 /** Asks the driver, whose word on a process is the only one that also holds where several share a GPU. */
-export function createGpuUse({ tool, preferNvml, env, libraries = NVML_LIBRARIES }: HolderOptions): GpuUseOf {
-  return async (gpus, pids) => {
-    if (preferNvml) {
-      const answer = await readNvml({ libraries, env, deadline: DEADLINE });
-      if (answer.kind === "read") return useByLibrary(answer, gpus, pids);
-    }
-    const path = await findTool({ tool, env });
-    if (path === undefined) return [];
-    const outcome = await runProgram([path, QUERY, FORMAT], { env: toolEnvironment(env), timeout: DEADLINE });
-    return outcome.kind === "ended" && outcome.code === 0 ? useInTable(outcome.stdout, gpus, pids) : [];
-  };
+export function createGpuUse(options: DriverOptions): GpuUseOf {
+  return (gpus, pids) =>
+    askDriver(options, {
+      columns: "gpu_uuid,pid,used_memory",
+      byLibrary: (answer) => useByLibrary(answer, gpus, pids),
+      inTable: (table) => useInTable(table, gpus, pids),
+    });
 }
 
 function useByLibrary(
@@ -44,8 +33,7 @@ function useByLibrary(
 
 /** In the tool's table, in MiB. A slice of a card is listed under the card, together with the others, so nothing follows for it. */
 export function useInTable(table: string, gpus: readonly GpuUuid[], pids: ReadonlySet<number>): readonly GpuUse[] {
-  const rows = table.split(/\r?\n/).map((line) => line.split(",").map((cell) => cell.trim()));
-  const holdings = rows.flatMap(([gpu = "", pid = "", used = ""]) => {
+  const holdings = rowsOf(table).flatMap(([gpu = "", pid = "", used = ""]) => {
     const held = /^\d+$/.test(used) ? Number(used) * MiB : -1;
     return /^\d+$/.test(pid) ? [{ gpu, pid: Number(pid), held }] : [];
   });
