@@ -1,12 +1,12 @@
 import { dirname, join } from "node:path";
 import type { ModelFacts } from "../../core/model-facts.ts";
 import type { HeldModel } from "../../core/node.ts";
-import { err, ok } from "../../core/result.ts";
 import { chooseFiles } from "../../engines/llamacpp/files.ts";
 import { readFacts } from "../../engines/weights/read-facts.ts";
-import { type FileStamp, readStart, stampOf } from "../../platform/file-start.ts";
+import { type FileStamp, stampOf } from "../../platform/file-start.ts";
 import { filesBelow } from "../../platform/found-files.ts";
 import { MODEL_DEPTH } from "./sources/dir.ts";
+import { startsIn } from "./starts.ts";
 
 interface Noted {
   readonly stamp: FileStamp;
@@ -50,10 +50,7 @@ const withConfig = (folder: FileStamp, config: FileStamp | undefined): FileStamp
 async function factsAt(path: string, { isFolder }: FileStamp): Promise<ModelFacts | undefined> {
   const folder = isFolder ? path : dirname(path);
   const main = isFolder ? await mainIn(folder) : path.slice(folder.length + 1);
-  const facts = await readFacts(main, async (name, bytes) => {
-    const start = await readStart(join(folder, name), bytes);
-    return start === undefined ? err(`${name} cannot be read`) : ok(start);
-  });
+  const facts = await readFacts(main, startsIn(folder));
   return facts.ok ? facts.value : undefined;
 }
 
