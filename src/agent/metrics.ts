@@ -84,7 +84,8 @@ export function agentMetrics(sources: MetricSources): string {
       { value: supervisions.reduce((sum, { launches }) => sum + Math.max(0, launches - 1), 0) },
     ],
     llmgw_agent_weights_bytes_total: Object.entries(sources.weightsBytes()).map(([source, value]) => ({
-      ...{ labels: { source }, value },
+      labels: { source },
+      value,
     })),
     llmgw_agent_gpus: [
       { labels: { state: "ready" }, value: problems.length - sick },

@@ -1,4 +1,4 @@
-import { parseJson } from "../../wire/json-value.ts";
+import { type Fields, fieldsOf, isList, parseJson } from "../../wire/json-value.ts";
 import { parseWheelName, type WheelName } from "./wheel-name.ts";
 import { compareVersions, isPrerelease, parseVersion, type WheelVersion } from "./wheel-version.ts";
 
@@ -27,20 +27,16 @@ export function parseIndexPage(body: string, contentType: string, base: string):
   return /json/i.test(contentType) ? parseJsonPage(body, base) : parseHtmlPage(body, base);
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-const asObject = (value: unknown): Fields | undefined =>
-  typeof value === "object" && value !== null ? (value as Fields) : undefined;
-
 function parseJsonPage(body: string, base: string): readonly IndexFile[] | undefined {
-  const raw = asObject(parseJson(body));
-  return Array.isArray(raw?.["files"]) ? raw["files"].flatMap((file) => jsonFile(asObject(file), base)) : undefined;
+  const { files } = fieldsOf(parseJson(body));
+  return isList(files) ? files.flatMap((file) => jsonFile(fieldsOf(file), base)) : undefined;
 }
 
-function jsonFile(file: Fields | undefined, base: string): readonly IndexFile[] {
-  if (typeof file?.["filename"] !== "string" || typeof file["url"] !== "string") return [];
+function jsonFile(file: Fields, base: string): readonly IndexFile[] {
+  if (typeof file["filename"] !== "string" || typeof file["url"] !== "string") return [];
   const url = URL.parse(file["url"], base);
   if (url === null) return [];
-  const sha256 = asSha256(asObject(file["hashes"])?.["sha256"]);
+  const sha256 = asSha256(fieldsOf(file["hashes"])["sha256"]);
   const bytes = typeof file["size"] === "number" ? file["size"] : 0;
   // A reason instead of "true" is as good.
   const isYanked = file["yanked"] === true || typeof file["yanked"] === "string";

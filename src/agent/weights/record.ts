@@ -1,4 +1,4 @@
-import { parseJson } from "../../wire/json-value.ts";
+import { countOf, fieldsOf, parseJson } from "../../wire/json-value.ts";
 import type { RemoteFile } from "./offer.ts";
 
 export interface HeldFile {
@@ -41,8 +41,8 @@ export const formatRecord = (record: WeightRecord): string =>
 
 /** Undefined when the text is no record of this version: then nothing in the folder is believed. */
 export function parseRecord(text: string): WeightRecord | undefined {
-  const raw = asObject(parseJson(text));
-  if (raw?.["version"] !== VERSION) return undefined;
+  const raw = fieldsOf(parseJson(text));
+  if (raw["version"] !== VERSION) return undefined;
   const identities = listOf(raw["identities"], asText);
   const offered = listOf(raw["offered"], asRemoteFile);
   const held = listOf(raw["held"], asHeldFile);
@@ -61,15 +61,7 @@ export function withModel(record: WeightRecord, model: RecordedModel): WeightRec
   return { ...record, models: [...others, model] };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const asObject = (value: unknown): Fields | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
-
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
-
-const asSize = (value: unknown): number | undefined =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
 function listOf<T>(value: unknown, read: (item: unknown) => T | undefined): readonly T[] | undefined {
   if (!Array.isArray(value)) return undefined;
@@ -79,9 +71,9 @@ function listOf<T>(value: unknown, read: (item: unknown) => T | undefined): read
 }
 
 function asRemoteFile(value: unknown): RemoteFile | undefined {
-  const raw = asObject(value);
-  const [name, size] = [asText(raw?.["name"]), asSize(raw?.["bytes"])];
-  return name === undefined || size === undefined ? undefined : { name, bytes: size, sha256: asText(raw?.["sha256"]) };
+  const raw = fieldsOf(value);
+  const [name, size] = [asText(raw["name"]), countOf(raw["bytes"])];
+  return name === undefined || size === undefined ? undefined : { name, bytes: size, sha256: asText(raw["sha256"]) };
 }
 
 function asHeldFile(value: unknown): HeldFile | undefined {
@@ -90,7 +82,7 @@ function asHeldFile(value: unknown): HeldFile | undefined {
 }
 
 function asModel(value: unknown): RecordedModel | undefined {
-  const raw = asObject(value);
-  const [source, main, files] = [asText(raw?.["source"]), asText(raw?.["main"]), listOf(raw?.["files"], asText)];
+  const raw = fieldsOf(value);
+  const [source, main, files] = [asText(raw["source"]), asText(raw["main"]), listOf(raw["files"], asText)];
   return source === undefined || main === undefined || files === undefined ? undefined : { source, main, files };
 }

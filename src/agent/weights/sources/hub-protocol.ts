@@ -1,5 +1,5 @@
 import type { HeaderValues } from "../../../platform/fetch/answer.ts";
-import { parseJson } from "../../../wire/json-value.ts";
+import { type Fields, fieldsOf, isList, listOf, parseJson } from "../../../wire/json-value.ts";
 import { lasting, passing, type WeightFailure } from "../failure.ts";
 import { isSafeName, type RemoteFile } from "../offer.ts";
 
@@ -18,10 +18,6 @@ export const fileUrl = (
   at: { readonly commit: string; readonly file: string },
 ): string => `${endpoint}/${repo}/resolve/${encodeURIComponent(at.commit)}/${encodePath(at.file)}`;
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const asObject = (value: unknown): Fields | undefined =>
-  typeof value === "object" && value !== null ? (value as Fields) : undefined;
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 const asSize = (value: unknown): number => (typeof value === "number" && value > 0 ? value : 0);
 
@@ -33,28 +29,27 @@ export interface RepoInfo {
 }
 
 export function parseInfo(body: string): RepoInfo | undefined {
-  const raw = asObject(parseJson(body));
-  const commit = asText(raw?.["sha"]);
+  const raw = fieldsOf(parseJson(body));
+  const commit = asText(raw["sha"]);
   if (commit === undefined || !/^[0-9a-zA-Z._-]+$/.test(commit)) return undefined;
-  const siblings: readonly unknown[] = Array.isArray(raw?.["siblings"]) ? raw["siblings"] : [];
-  const files = siblings.flatMap((sibling) => remoteFile(asObject(sibling), "rfilename"));
+  const files = listOf(raw["siblings"]).flatMap((sibling) => remoteFile(fieldsOf(sibling), "rfilename"));
   return { commit, files };
 }
 
 /** One page of the listing; folders are left out, and so are names that could lead out of a folder. */
 export function parseTree(body: string): readonly RemoteFile[] | undefined {
   const raw = parseJson(body);
-  if (!Array.isArray(raw)) return undefined;
-  return raw.map(asObject).flatMap((entry) => (entry?.["type"] === "file" ? remoteFile(entry, "path") : []));
+  if (!isList(raw)) return undefined;
+  return raw.map(fieldsOf).flatMap((entry) => (entry["type"] === "file" ? remoteFile(entry, "path") : []));
 }
 
-function remoteFile(entry: Fields | undefined, nameField: string): readonly RemoteFile[] {
-  const name = asText(entry?.[nameField]);
+function remoteFile(entry: Fields, nameField: string): readonly RemoteFile[] {
+  const name = asText(entry[nameField]);
   if (name === undefined || !isSafeName(name)) return [];
-  const lfs = asObject(entry?.["lfs"]) ?? {};
+  const lfs = fieldsOf(entry["lfs"]);
   const sha256 = asHash(asText(lfs["oid"]) ?? asText(lfs["sha256"]));
   // A large file's own entry may have the size of the pointer to it.
-  return [{ name, bytes: asSize(lfs["size"]) || asSize(entry?.["size"]), sha256 }];
+  return [{ name, bytes: asSize(lfs["size"]) || asSize(entry["size"]), sha256 }];
 }
 
 /** 64 hex digits are the sha256 of the file; the 40 of a small file are git's own, of something else. */
