@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { type ProfileName, type ReplicaId, replicaId } from "../core/ids.ts";
 
 /** Short enough to type, long enough that two of a kind never meet. */
@@ -20,5 +20,3 @@ const RANDOM_LENGTH = 43;
 /** Letters and digits only: a double click selects it whole, and no shell, URL or header needs it quoted. */
 export const randomSecret = (): string =>
   Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)] ?? "").join("");
-
-export const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");

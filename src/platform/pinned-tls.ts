@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import type { OnReadOpts } from "node:net";
 import { connect, type ConnectionOptions, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
+import { sha256Of } from "./sha256.ts";
 
 /** A server whose certificate is known beforehand, whoever made it. */
 export interface PinnedAddress {
@@ -11,7 +11,7 @@ export interface PinnedAddress {
 }
 
 /** As in `PinnedAddress`. */
-export const certificateSha256 = (der: Uint8Array): string => createHash("sha256").update(der).digest("hex");
+export const certificateSha256 = (der: Uint8Array): string => sha256Of(der);
 
 /** One for all connections: each would else read the machine's store of authorities, none of which is asked. */
 let shared: SecureContext | undefined;

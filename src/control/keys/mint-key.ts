@@ -1,5 +1,6 @@
 import { KEY_PREFIX, SHOWN_KEY_LENGTH } from "../../core/client-key.ts";
-import { randomSecret, sha256Of, shortId } from "../mint.ts";
+import { sha256Of } from "../../platform/sha256.ts";
+import { randomSecret, shortId } from "../mint.ts";
 
 /** A key that nobody can guess, and what may be kept of it. */
 export interface MintedKey {

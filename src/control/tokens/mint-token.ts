@@ -5,7 +5,8 @@ import {
   type TokenGrant,
   type TokenText,
 } from "../../core/access-token.ts";
-import { randomSecret, sha256Of, shortId } from "../mint.ts";
+import { sha256Of } from "../../platform/sha256.ts";
+import { randomSecret, shortId } from "../mint.ts";
 
 /** A token that nobody can guess, and what may be kept of it. */
 export type MintedToken = Pick<AccessToken, "id" | "prefix" | "sha256"> & {

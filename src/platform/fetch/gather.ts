@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { bytes } from "../../core/ids.ts";
@@ -13,6 +12,7 @@ import { createFrontierHash, type HashedFile } from "./frontier-hash.ts";
 import type { PieceNote } from "./open-parts.ts";
 import { type PartFile, readRange } from "./part-file.ts";
 import { covered, reachFrom } from "./ranges.ts";
+import { sha256Of } from "../sha256.ts";
 
 export interface GatherRequest {
   readonly target: string;
@@ -105,13 +105,14 @@ function gathering({ context, part, release }: Opened, { target, size }: GatherR
     async recover(one) {
       const range = pieceRange(size, one.index);
       if (there.has(one.index)) return true;
-      if (reachFrom(left, range.start) < range.end || hashOf(await readRange(part, range)) !== one.sha256) return false;
+      if (reachFrom(left, range.start) < range.end || sha256Of(await readRange(part, range)) !== one.sha256)
+        return false;
       note(one);
       return true;
     },
     async put(one, data) {
       const { start, end: last } = pieceRange(size, one.index);
-      if (data.length !== last - start || hashOf(data) !== one.sha256) return false;
+      if (data.length !== last - start || sha256Of(data) !== one.sha256) return false;
       await part.write(data, start);
       await part.record();
       note(one);
@@ -144,5 +145,3 @@ const notRight = (target: string, is: HashedFile, wanted: HashedFile): FetchFail
   kind: "checksum",
   message: `${target} came together as ${String(is.bytes)} bytes with the sha256 ${is.sha256}; right are ${String(wanted.bytes)} bytes with ${wanted.sha256}`,
 });
-
-const hashOf = (data: Uint8Array): string => createHash("sha256").update(data).digest("hex");

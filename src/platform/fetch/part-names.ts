@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isErrno } from "../files.ts";
+import { sha256Of } from "../sha256.ts";
 import { type Owner, parseTag, randomTag } from "./owner.ts";
 
 /** File systems end names at 255 bytes; the tags need about 80. */
@@ -10,8 +10,7 @@ const LONGEST_BASE = 150;
 /** Hidden names beside the target, so that nothing that lists models takes a part for one. */
 function stem(target: string): string {
   const base = basename(target);
-  const short =
-    Buffer.byteLength(base) <= LONGEST_BASE ? base : createHash("sha256").update(base).digest("hex").slice(0, 32);
+  const short = Buffer.byteLength(base) <= LONGEST_BASE ? base : sha256Of(base).slice(0, 32);
   return `.${short}.`;
 }
 

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fingerprint } from "../../../core/fingerprint.ts";
 import { err, type Result } from "../../../core/result.ts";
 import { readTextIfThere, removeIfThere } from "../../../platform/files.ts";
+import { sha256Of } from "../../../platform/sha256.ts";
 import { countOf, fieldsOf, listOf, parseJson, textOf } from "../../../wire/json-value.ts";
 import type { WeightFailure } from "../failure.ts";
 import { isSafeName, type RemoteFile } from "../offer.ts";
@@ -27,7 +27,7 @@ export function listingsOf(folder: string, { identities, offered, held }: Weight
   if (held.length === 0) return [];
   return identities.map((identity) => {
     const data = Buffer.from(JSON.stringify({ identity, folder, files: offered }));
-    return { key: listingKey(identity), data, sha256: createHash("sha256").update(data).digest("hex") };
+    return { key: listingKey(identity), data, sha256: sha256Of(data) };
   });
 }
 

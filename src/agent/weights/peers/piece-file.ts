@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { pieceCount } from "../../../core/pieces.ts";
 import { readTextIfThere, removeIfThere, writeFileAtomic } from "../../../platform/files.ts";
+import { sha256Of } from "../../../platform/sha256.ts";
 import { fieldsOf, listOf, parseJson, textOf } from "../../../wire/json-value.ts";
 
 /** The hashes of a file's pieces, kept beside it from when the whole was last seen to be right. */
@@ -40,6 +40,4 @@ export async function readPieceFile(
 export const removePieceFile = (path: string): Promise<void> => removeIfThere(piecePath(path));
 
 const sealOf = ({ bytes, sha256, pieces }: KnownPieces): string =>
-  createHash("sha256")
-    .update([String(bytes), sha256, ...pieces].join("\n"))
-    .digest("hex");
+  sha256Of([String(bytes), sha256, ...pieces].join("\n"));

@@ -6,6 +6,7 @@ import type { SharedFile } from "../../../core/sharing.ts";
 import { type Clock, pause } from "../../../platform/clock.ts";
 import { createPieceHasher } from "../../../platform/fetch/piece-hashes.ts";
 import { plainFileBytes, readPlainFile } from "../../../platform/plain-file.ts";
+import { sha256Of } from "../../../platform/sha256.ts";
 import { readPieceFile, writePieceFile } from "../peers/piece-file.ts";
 import type { ScrubDue } from "./scrub-state.ts";
 
@@ -41,7 +42,7 @@ async function checkPieces(
     const data = await readSlowly(path, pieceRange(file.bytes, index), checking);
     if (checking.signal.aborted) return "stopped";
     if (data === undefined) return "gone";
-    if (createHash("sha256").update(data).digest("hex") !== known[index]) return "wrong";
+    if (sha256Of(data) !== known[index]) return "wrong";
     checking.onPiece(index + 1);
   }
   return "right";
