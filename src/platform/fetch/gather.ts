@@ -26,7 +26,6 @@ export interface GatherRequest {
 export interface Gathering {
   /** Pieces with right bytes, in the order in which they came. */
   notes(): readonly PieceNote[];
-  has(index: number): boolean;
   /** Whether an earlier download has left the piece with that hash here: then it is there. */
   recover(note: PieceNote): Promise<boolean>;
   /** False: these are not the bytes of that hash, and nothing was written. */
@@ -101,7 +100,6 @@ function gathering({ context, part, release }: Opened, { target, size }: GatherR
   };
   return {
     notes: () => notes,
-    has: (index) => there.has(index),
     async recover(one) {
       const range = pieceRange(size, one.index);
       if (there.has(one.index)) return true;
