@@ -1,6 +1,6 @@
 import { bytes, millis, type NodeId } from "../../../core/ids.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
-import type { Clock } from "../../../platform/clock.ts";
+import { type Clock, pause } from "../../../platform/clock.ts";
 import type { Downloader } from "../../../platform/fetch/download.ts";
 import { createMeter } from "../../../platform/fetch/meter.ts";
 import type { Logger } from "../../../platform/logger.ts";
@@ -97,18 +97,11 @@ class SharedFetch {
     if (this.#transfer.order() !== undefined) return;
     const { clock } = this.#context;
     const { signal } = this.#job.request;
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const done = (): void => {
-      resolve(undefined);
-    };
+    const heard = new AbortController();
     const forget = this.#transfer.onPlan(() => {
-      if (this.#transfer.order() !== undefined) done();
+      if (this.#transfer.order() !== undefined) heard.abort();
     });
-    const cancel = clock.after(WORD_PATIENCE, done);
-    signal.addEventListener("abort", done, { once: true });
-    await promise;
-    signal.removeEventListener("abort", done);
-    cancel();
+    await pause(clock, WORD_PATIENCE, AbortSignal.any([signal, heard.signal]));
     forget();
   }
 

@@ -2,7 +2,7 @@ import { messageOf } from "../../../core/errors.ts";
 import { type Millis, millis, type NodeId, plus } from "../../../core/ids.ts";
 import { pieceCount, pieceRange } from "../../../core/pieces.ts";
 import type { SharingOrder, SharingSource } from "../../../core/sharing.ts";
-import type { Clock } from "../../../platform/clock.ts";
+import { type Clock, pause } from "../../../platform/clock.ts";
 import type { FetchedFile } from "../../../platform/fetch/fetch-file.ts";
 import type { FetchFailure } from "../../../platform/fetch/failure.ts";
 import type { Downloader } from "../../../platform/fetch/download.ts";
@@ -108,8 +108,7 @@ class Gatherer {
   #lastNews: Millis;
   #leaderDone = 0;
   #failure: FetchFailure | undefined;
-  #isWoken = false;
-  #wake: () => void = () => undefined;
+  #wake = new AbortController();
 
   constructor(context: GatherContext, job: GatherJob) {
     this.#context = context;
@@ -349,24 +348,14 @@ class Gatherer {
       })
       .finally(() => {
         this.#work.delete(running);
-        this.#isWoken = true;
-        this.#wake();
+        this.#wake.abort();
       });
     this.#work.add(running);
   }
 
   /** Until something has come to its end, or it is time to look again. */
-  #news(): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#context.clock.after(LOOK_EVERY, () => {
-        this.#wake();
-      });
-      this.#wake = () => {
-        this.#isWoken = false;
-        cancel();
-        resolve();
-      };
-      if (this.#isWoken) this.#wake();
-    });
+  async #news(): Promise<void> {
+    await pause(this.#context.clock, LOOK_EVERY, this.#wake.signal);
+    this.#wake = new AbortController();
   }
 }
