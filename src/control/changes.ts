@@ -1,6 +1,7 @@
 import type { NewEvent } from "../core/event.ts";
 import { measurementKey } from "../core/measured-memory.ts";
 import type { Inventory } from "../core/node.ts";
+import type { Profile } from "../core/profile.ts";
 import type { Replica, ReplicaKind } from "../core/replica-state.ts";
 import { sameValue } from "../core/same-value.ts";
 import type { Changes, Snapshot, StoredNode } from "../store/store.ts";
@@ -51,6 +52,10 @@ export function isEmpty(changes: Changes): boolean {
 
 export const specKey = ({ profile, specHash }: Pick<Replica, "profile" | "specHash">): string =>
   `${profile} ${specHash}`;
+
+/** What replicas are made of, by {@link specKey}. */
+export const specsByKey = ({ specs }: Pick<Snapshot, "specs">): ReadonlyMap<string, Profile> =>
+  new Map(specs.map((stored) => [specKey(stored), stored.spec]));
 
 const same = <T>(value: T): T => value;
 

@@ -15,7 +15,7 @@ import { nodeViews } from "../scheduler/node-view.ts";
 import { placeAll } from "../scheduler/place.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
-import { specKey } from "./changes.ts";
+import { specKey, specsByKey } from "./changes.ts";
 import { withoutFinishedDrains } from "./drain-node.ts";
 import { eventsBetween } from "./events.ts";
 import { givenWay } from "./give-way.ts";
@@ -229,9 +229,6 @@ function changedSpecs(before: Snapshot, after: Snapshot): ReadonlySet<string> {
   const [was, is] = [specsByKey(before), specsByKey(after)];
   return new Set([...was.keys(), ...is.keys()].filter((key) => was.get(key) !== is.get(key)));
 }
-
-export const specsByKey = ({ specs }: Pick<Snapshot, "specs">): ReadonlyMap<string, Profile> =>
-  new Map(specs.map((stored) => [specKey(stored), stored.spec]));
 
 /** What no replica is made of and no profile asks for any more. */
 function forgetSpecs(snapshot: Snapshot): Snapshot {

@@ -1,8 +1,7 @@
 import type { DesiredState } from "../core/desired.ts";
 import { desiredReplicas } from "../reconcile/desired.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
-import { specKey } from "./changes.ts";
-import { specsByKey } from "./decide.ts";
+import { specKey, specsByKey } from "./changes.ts";
 import type { ControlPolicy } from "./policy.ts";
 import { replicasByNode } from "./replicas-by-node.ts";
 

@@ -5,7 +5,7 @@ import { nodeViews } from "../scheduler/node-view.ts";
 import { place } from "../scheduler/place.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
 import type { Snapshot } from "../store/store.ts";
-import { specKey } from "./changes.ts";
+import { specKey, specsByKey } from "./changes.ts";
 import { fetchesOf, needsOf } from "./model-needs.ts";
 
 interface Given {
@@ -21,7 +21,7 @@ interface Given {
 export function givenWay(snapshot: Snapshot, replicas: readonly Replica[], offer: EngineOffer): Given {
   const failed = replicas.filter(({ state, placement }) => state.kind === "failed" && placement !== undefined);
   if (failed.length === 0) return { replicas, events: [] };
-  const specs = new Map(snapshot.specs.map((stored) => [specKey(stored), stored.spec]));
+  const specs = specsByKey(snapshot);
   const needs = needsOf(snapshot);
   const stuck = replicas.filter(({ state }) => state.kind === "pending" && state.rejections.length > 0);
   for (const waiting of stuck) {

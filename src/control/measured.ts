@@ -4,7 +4,7 @@ import type { ClusterNode } from "../core/node.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica, Share } from "../core/replica-state.ts";
 import type { Snapshot } from "../store/store.ts";
-import { specKey } from "./changes.ts";
+import { specKey, specsByKey } from "./changes.ts";
 import { knownModels } from "./model-needs.ts";
 
 /** Enough for every model, build and kind of GPU of a large cluster; the oldest make room. */
@@ -18,7 +18,7 @@ export function learned(before: Snapshot, after: Snapshot, now: Millis): readonl
   const old = new Map(before.replicas.map(({ id, measured }) => [id, measured]));
   const news = after.replicas.filter(({ id, measured }) => measured !== undefined && measured !== old.get(id));
   if (news.length === 0) return after.measurements;
-  const specs = new Map(after.specs.map((stored) => [specKey(stored), stored.spec]));
+  const specs = specsByKey(after);
   const weightsOf = knownModels(after);
   const found = news.flatMap((replica) => {
     const spec = specs.get(specKey(replica));

@@ -9,7 +9,7 @@ import type { KnownModel } from "../engines/weights/needs.ts";
 import type { NeedsAt } from "../scheduler/ask.ts";
 import type { FetchOf } from "../scheduler/node-view.ts";
 import type { Snapshot } from "../store/store.ts";
-import { specKey } from "./changes.ts";
+import { specKey, specsByKey } from "./changes.ts";
 
 /** What is known of models: by the nodes, else by what their sources have said. Each is looked up once, however many ask. */
 export function knownModels({ nodes, models }: Pick<Snapshot, "nodes" | "models">): (source: string) => KnownModel {
@@ -44,7 +44,7 @@ export function knownOf(profile: Profile, known: (source: string) => KnownModel)
 /** What the nodes of replicas may still have to fetch for them. */
 export function fetchesOf(snapshot: Pick<Snapshot, "nodes" | "models" | "specs">): FetchOf {
   const known = knownModels(snapshot);
-  const specs = new Map(snapshot.specs.map((stored) => [specKey(stored), stored.spec]));
+  const specs = specsByKey(snapshot);
   return (replica) => {
     const spec = specs.get(specKey(replica));
     const weights = spec === undefined ? undefined : knownOf(spec, known).weights;
