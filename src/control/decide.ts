@@ -166,6 +166,8 @@ const created = (
   }));
 
 function place(snapshot: Snapshot, replicas: readonly Replica[], { policy, now }: Gathered): readonly Replica[] {
+  const waiting = replicas.filter(({ state }) => state.kind === "pending");
+  if (waiting.length === 0) return replicas;
   const specs = specsByKey(snapshot);
   const needs = needsOf(snapshot);
   const asks = new Map<Profile, Ask>();
@@ -174,14 +176,12 @@ function place(snapshot: Snapshot, replicas: readonly Replica[], { policy, now }
     asks.set(spec, ask);
     return ask;
   };
-  const pending = replicas
-    .filter(({ state }) => state.kind === "pending")
+  const pending = waiting
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
     .flatMap((replica) => {
       const spec = specs.get(specKey(replica));
       return spec === undefined ? [] : [{ id: replica.id, ask: askFor(spec) }];
     });
-  if (pending.length === 0) return replicas;
   const decisions = placeAll(pending, nodeViews(snapshot.nodes, replicas, fetchesOf(snapshot)), DEFAULT_POLICY);
   return replicas.map((replica) => {
     const decision = decisions.get(replica.id);

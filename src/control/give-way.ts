@@ -1,7 +1,7 @@
 import type { NewEvent } from "../core/event.ts";
 import { nodesOf, type Placement, type Replica, shareOn, sharesOf } from "../core/replica-state.ts";
 import { type Ask, askOf, type EngineOffer } from "../scheduler/ask.ts";
-import { nodeViews } from "../scheduler/node-view.ts";
+import { type FetchOf, nodeViews } from "../scheduler/node-view.ts";
 import { place } from "../scheduler/place.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
 import type { Snapshot } from "../store/store.ts";
@@ -20,13 +20,14 @@ interface Given {
  */
 export function givenWay(snapshot: Snapshot, replicas: readonly Replica[], offer: EngineOffer): Given {
   const failed = replicas.filter(({ state, placement }) => state.kind === "failed" && placement !== undefined);
-  if (failed.length === 0) return { replicas, events: [] };
+  const stuck = replicas.filter(({ state }) => state.kind === "pending" && state.rejections.length > 0);
+  if (failed.length === 0 || stuck.length === 0) return { replicas, events: [] };
   const specs = specsByKey(snapshot);
   const needs = needsOf(snapshot);
-  const stuck = replicas.filter(({ state }) => state.kind === "pending" && state.rejections.length > 0);
+  const cluster = { snapshot, replicas, fetchOf: fetchesOf(snapshot) };
   for (const waiting of stuck) {
     const spec = specs.get(specKey(waiting));
-    const loser = spec === undefined ? [] : losers(askOf(spec, needs(spec), offer), failed, { snapshot, replicas });
+    const loser = spec === undefined ? [] : losers(askOf(spec, needs(spec), offer), failed, cluster);
     if (loser.length > 0) return withoutPlace(replicas, loser, waiting);
   }
   return { replicas, events: [] };
@@ -35,6 +36,7 @@ export function givenWay(snapshot: Snapshot, replicas: readonly Replica[], offer
 interface Cluster {
   readonly snapshot: Snapshot;
   readonly replicas: readonly Replica[];
+  readonly fetchOf: FetchOf;
 }
 
 /** Of the nodes that would have room: the failed ones that have to go for it, the longest failed first. None: nothing would help. */
@@ -50,12 +52,12 @@ function losers(ask: Ask, failed: readonly Replica[], cluster: Cluster): readonl
   return [];
 }
 
-function placedWithout(ask: Ask, gone: readonly Replica[], { snapshot, replicas }: Cluster): Placement | undefined {
+function placedWithout(ask: Ask, gone: readonly Replica[], { snapshot, replicas, fetchOf }: Cluster): Placement | undefined {
   const left = replicas.filter((replica) => !gone.includes(replica));
   // On other nodes nothing changes, and they have said no; but a replica over several may need them beside these.
   const changed = new Set(gone.flatMap(({ placement }) => sharesOf(placement).map(({ node }) => node)));
   const asked = ask.nodes > 1 ? snapshot.nodes : snapshot.nodes.filter(({ id }) => changed.has(id));
-  const decision = place(ask, nodeViews(asked, left, fetchesOf(snapshot)), DEFAULT_POLICY);
+  const decision = place(ask, nodeViews(asked, left, fetchOf), DEFAULT_POLICY);
   return decision.kind === "placed" ? decision.placement : undefined;
 }
 

@@ -3,7 +3,7 @@ import { specHash } from "../core/profile.ts";
 import { type Replica, REPLICA_TRAITS, shareOn } from "../core/replica-state.ts";
 import { type Ask, askOf, type EngineOffer } from "../scheduler/ask.ts";
 import { givenBack } from "../scheduler/give-back.ts";
-import { nodeViews } from "../scheduler/node-view.ts";
+import { type FetchOf, nodeViews } from "../scheduler/node-view.ts";
 import { place } from "../scheduler/place.ts";
 import { DEFAULT_POLICY } from "../scheduler/policies.ts";
 import type { Snapshot } from "../store/store.ts";
@@ -17,7 +17,7 @@ export function makesRoom(snapshot: Snapshot, offer: EngineOffer): ReadonlySet<R
   const { profiles, replicas } = snapshot;
   const stuck = new Set(replicas.flatMap(stuckProfile));
   if (stuck.size === 0) return new Set();
-  const needs = needsOf(snapshot);
+  const [needs, fetchOf] = [needsOf(snapshot), fetchesOf(snapshot)];
   const holding = replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources);
   const found = profiles
     .filter(({ profile }) => stuck.has(profile.name))
@@ -26,7 +26,7 @@ export function makesRoom(snapshot: Snapshot, offer: EngineOffer): ReadonlySet<R
       const ask = askOf(profile, needs(profile), offer);
       return holding
         .filter((replica) => replica.profile === profile.name && mayGo(replica, hash))
-        .filter((replica) => fitsInstead(ask, replica, { snapshot, holding }));
+        .filter((replica) => fitsInstead(ask, replica, { snapshot, holding, fetchOf }));
     });
   return new Set(found.map(({ id }) => id));
 }
@@ -38,11 +38,13 @@ const stuckProfile = ({ profile, state }: Replica): readonly ProfileName[] =>
 const mayGo = ({ state, specHash: of, replace }: Replica, hash: string): boolean =>
   state.kind === "ready" && (of !== hash || replace !== undefined);
 
-function fitsInstead(
-  ask: Ask,
-  replica: Replica,
-  { snapshot, holding }: { readonly snapshot: Snapshot; readonly holding: readonly Replica[] },
-): boolean {
+interface Cluster {
+  readonly snapshot: Snapshot;
+  readonly holding: readonly Replica[];
+  readonly fetchOf: FetchOf;
+}
+
+function fitsInstead(ask: Ask, replica: Replica, { snapshot, holding, fetchOf }: Cluster): boolean {
   const { placement } = replica;
   const nodes = snapshot.nodes.flatMap((node) => {
     const share = shareOn(placement, node.id);
@@ -52,7 +54,5 @@ function fitsInstead(
   // A replica over several nodes may have its place beside them.
   const asked =
     ask.nodes === 1 ? nodes : [...nodes, ...snapshot.nodes.filter(({ id }) => shareOn(placement, id) === undefined)];
-  return (
-    nodes.length > 0 && place(ask, nodeViews(asked, others, fetchesOf(snapshot)), DEFAULT_POLICY).kind === "placed"
-  );
+  return nodes.length > 0 && place(ask, nodeViews(asked, others, fetchOf), DEFAULT_POLICY).kind === "placed";
 }
