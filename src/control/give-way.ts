@@ -52,7 +52,11 @@ function losers(ask: Ask, failed: readonly Replica[], cluster: Cluster): readonl
   return [];
 }
 
-function placedWithout(ask: Ask, gone: readonly Replica[], { snapshot, replicas, fetchOf }: Cluster): Placement | undefined {
+function placedWithout(
+  ask: Ask,
+  gone: readonly Replica[],
+  { snapshot, replicas, fetchOf }: Cluster,
+): Placement | undefined {
   const left = replicas.filter((replica) => !gone.includes(replica));
   // On other nodes nothing changes, and they have said no; but a replica over several may need them beside these.
   const changed = new Set(gone.flatMap(({ placement }) => sharesOf(placement).map(({ node }) => node)));

@@ -64,7 +64,7 @@ export function gpusFor(
   const split = splitOn(view, ask);
   if (split === undefined) return undefined;
   const { count, memory, fitting } = split;
-  return { gpus: chooseGpus(view, fitting, { count, profile: ask.profile, isFree: isIdle }), memory };
+  return { gpus: chooseGpus(view, fitting, { count, profile: ask.profile }), memory };
 }
 
 export const isFitting = (view: GpuView, memory: GpuShare["memory"]): boolean =>

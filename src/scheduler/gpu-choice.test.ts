@@ -67,7 +67,7 @@ const viewOf = (gpus: readonly Gpu[], taken: readonly (readonly number[])[] = []
 };
 
 const choose = (view: NodeView, count: number, fitting = view.gpus) =>
-  chooseGpus(view, fitting, { count, profile: profileName("p"), isFree: ({ booked }) => booked === 0 })
+  chooseGpus(view, fitting, { count, profile: profileName("p") })
     .map(({ gpu: { index } }) => index)
     .toSorted((a, b) => a - b);
 

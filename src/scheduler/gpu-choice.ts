@@ -16,7 +16,7 @@ interface Rank {
   readonly left: readonly number[];
 }
 
-/** What the sets are chosen for and from. */
+/** What the sets are chosen for. */
 interface Choice {
   readonly count: number;
   readonly profile: ProfileName;
@@ -26,21 +26,18 @@ interface Standing {
   readonly topology: Topology;
   /** By their places in the node's list. */
   readonly siblings: readonly number[];
-  /** Places of those that nobody is on. */
+  /** Places of those that nobody is on, nor anything else. */
   readonly free: ReadonlySet<number>;
 }
 
 /** The emptiest first: estimates are estimates, and a neighbour that needs more than it said harms only itself. */
 export const emptiest = (a: GpuView, b: GpuView): number => b.free - a.free || compareIds(a.gpu.uuid, b.gpu.uuid);
 
-/**
- * The GPUs that are closest to each other of those that fit, and of such sets the one that leaves the largest groups whole.
- * `isFree`: nobody is on it, nor anything else.
- */
+/** The GPUs that are closest to each other of those that fit, and of such sets the one that leaves the largest groups whole. */
 export function chooseGpus(
   view: NodeView,
   fitting: readonly GpuView[],
-  { count, profile, isFree }: Choice & { readonly isFree: (gpu: GpuView) => boolean },
+  { count, profile }: Choice,
 ): readonly GpuView[] {
   const sorted = fitting.toSorted(emptiest);
   if (count === 0 || sorted.length <= count) return sorted.slice(0, count);
@@ -48,7 +45,7 @@ export function chooseGpus(
   const standing: Standing = {
     topology: view.topology,
     siblings: view.gpus.map(({ gpu }) => siblingsOn(view, gpu.uuid, profile)),
-    free: new Set(view.gpus.flatMap((gpu, at) => (isFree(gpu) ? [at] : []))),
+    free: new Set(view.idleGpus.flatMap((gpu) => placeOf.get(gpu) ?? [])),
   };
   const places = sorted.flatMap((gpu) => placeOf.get(gpu) ?? []);
   let best: { readonly set: readonly number[]; readonly rank: Rank } | undefined;
