@@ -4,6 +4,7 @@ import { NEW_GANG } from "../core/gang.ts";
 import type { Millis, NodeId, ProfileName, ReplicaId } from "../core/ids.ts";
 import { type Profile, specHash } from "../core/profile.ts";
 import { type Rejection, type Replica, sharesOf } from "../core/replica-state.ts";
+import { replicasByNode } from "../core/replicas-by-node.ts";
 import { sameValue } from "../core/same-value.ts";
 import { type ClusterPlan, reconcileCluster } from "../reconcile/cluster.ts";
 import { desiredReplicas } from "../reconcile/desired.ts";
@@ -25,7 +26,6 @@ import { learned } from "./measured.ts";
 import { fetchesOf, needsOf } from "./model-needs.ts";
 import type { ControlPolicy } from "./policy.ts";
 import { quietReport } from "./quiet-report.ts";
-import { replicasByNode } from "./replicas-by-node.ts";
 import { type Demands, nextDemands, scaledCounts, scalingEvents } from "./scaling.ts";
 import { settleRollouts } from "./settle-rollouts.ts";
 

@@ -1,9 +1,9 @@
 import type { DesiredState } from "../core/desired.ts";
+import { replicasByNode } from "../core/replicas-by-node.ts";
 import { desiredReplicas } from "../reconcile/desired.ts";
 import type { Snapshot, StoredNode } from "../store/store.ts";
 import { specKey, specsByKey } from "./changes.ts";
 import type { ControlPolicy } from "./policy.ts";
-import { replicasByNode } from "./replicas-by-node.ts";
 
 /** What a node is to be told. What that takes is the same for all of them, and looked up when the first one is asked for. */
 export function desiredStates(snapshot: Snapshot, policy: ControlPolicy): (node: StoredNode) => DesiredState {

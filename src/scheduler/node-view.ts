@@ -1,6 +1,7 @@
 import { type Bytes, bytes, type GpuUuid, type NodeId, type ProfileName } from "../core/ids.ts";
 import type { ClusterNode, Gpu } from "../core/node.ts";
-import { type Replica, type ReplicaKind, REPLICA_TRAITS, type Share, sharesOf } from "../core/replica-state.ts";
+import { type Replica, type ReplicaKind, REPLICA_TRAITS, type Share, shareOn } from "../core/replica-state.ts";
+import { replicasByNode } from "../core/replicas-by-node.ts";
 import { type Topology, topologyOf } from "./gpu-groups.ts";
 
 export interface GpuView {
@@ -60,15 +61,7 @@ export function nodeViews(
   replicas: readonly Replica[],
   fetchOf: FetchOf = () => undefined,
 ): readonly NodeView[] {
-  const byNode = new Map<NodeId, Replica[]>();
-  for (const replica of replicas) {
-    if (!REPLICA_TRAITS[replica.state.kind].holdsResources) continue;
-    for (const { node } of sharesOf(replica.placement)) {
-      const there = byNode.get(node);
-      if (there === undefined) byNode.set(node, [replica]);
-      else there.push(replica);
-    }
-  }
+  const byNode = replicasByNode(replicas.filter(({ state }) => REPLICA_TRAITS[state.kind].holdsResources));
   return nodes.map((node) => knownView(node, byNode.get(node.id) ?? [], fetchOf));
 }
 
@@ -80,22 +73,21 @@ function knownView(node: ClusterNode, holding: readonly Replica[], fetchOf: Fetc
   if (known?.holding.length === holding.length && known.holding.every((one, at) => one === holding[at])) {
     return known.view;
   }
-  const bookings = holding.flatMap((replica) => bookingsOf(replica, fetchOf));
-  const view = viewOf(
-    node,
-    bookings.filter(({ share }) => share.node === node.id),
-  );
+  const bookings = holding.flatMap((replica) => bookingOn(node.id, replica, fetchOf) ?? []);
+  const view = viewOf(node, bookings);
   // What is on its way to a node follows from more than the replica itself.
   if (holding.every(({ state }) => !NOT_RUNNING.includes(state.kind))) KNOWN.set(node, { holding, view });
   return view;
 }
 
-function bookingsOf(replica: Replica, fetchOf: FetchOf): readonly Booking[] {
+function bookingOn(node: NodeId, replica: Replica, fetchOf: FetchOf): Booking | undefined {
   const { profile, placement, state } = replica;
+  const share = shareOn(placement, node);
+  if (share === undefined) return undefined;
   const measured = !NOT_RUNNING.includes(state.kind);
   const leaving = !REPLICA_TRAITS[state.kind].counts;
   const fetch = measured ? undefined : left(fetchOf(replica), state);
-  return sharesOf(placement).map((share) => ({ profile, share, leaving, measured, fetch }));
+  return { profile, share, leaving, measured, fetch };
 }
 
 /** What has come already is no longer free on the disk. */

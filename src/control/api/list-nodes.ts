@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { REPLICA_TRAITS } from "../../core/replica-state.ts";
+import { replicasByNode } from "../../core/replicas-by-node.ts";
 import {
   type ListNodesRequest,
   type ListNodesResponse,
@@ -9,7 +10,6 @@ import { nodeToWire } from "../../wire/node.ts";
 import { transferToWire } from "../../wire/sharing.ts";
 import { brakeNotice } from "../attention.ts";
 import type { ControlPlane } from "../control-plane.ts";
-import { replicasByNode } from "../replicas-by-node.ts";
 
 export function listNodes({ loop, agents, weights }: ControlPlane, { id }: ListNodesRequest): ListNodesResponse {
   const { nodes, replicas } = loop.snapshot;

@@ -1,5 +1,5 @@
-import type { NodeId } from "../core/ids.ts";
-import { type Replica, sharesOf } from "../core/replica-state.ts";
+import type { NodeId } from "./ids.ts";
+import { type Replica, sharesOf } from "./replica-state.ts";
 
 /** Those that were given something of a node, in the order of the list: one pass for whoever asks for many nodes. */
 export function replicasByNode(replicas: readonly Replica[]): ReadonlyMap<NodeId, readonly Replica[]> {
