@@ -4,7 +4,7 @@ import { type ApplyRequest, type ApplyResponse, ApplyResponseSchema } from "../.
 import type { ControlPlane } from "../control-plane.ts";
 import { applyObjects } from "../apply-objects.ts";
 import { lookAtUnknown } from "../informed-apply.ts";
-import { objectsOf, refuseFor } from "./manifests.ts";
+import { objectsOf, refusedFor } from "./manifests.ts";
 
 /** The whole manifest or nothing, with every reason. */
 export async function apply(plane: ControlPlane, { manifest, fileName, files }: ApplyRequest): Promise<ApplyResponse> {
@@ -18,6 +18,6 @@ export async function apply(plane: ControlPlane, { manifest, fileName, files }: 
     const result = applyObjects(snapshot, { ...wanted, looked, now: clock.now() });
     return already.length === 0 ? result : err([...already, ...(result.ok ? [] : result.error)]);
   });
-  if (!applied.ok) refuseFor(applied.error);
-  return create(ApplyResponseSchema, { applied: applied.ok ? applied.value.map((one) => ({ ...one })) : [] });
+  if (!applied.ok) throw refusedFor(applied.error);
+  return create(ApplyResponseSchema, { applied: applied.value.map((one) => ({ ...one })) });
 }

@@ -24,8 +24,6 @@ export function objectsOf(files: readonly { readonly manifest: string; readonly 
   };
 }
 
-/** Throws with every reason, unless there is none. */
-export function refuseFor(...reasons: readonly (readonly string[])[]): void {
-  const all = reasons.flat();
-  if (all.length > 0) throw new ConnectError(all.join("\n"), Code.InvalidArgument);
-}
+/** With every reason. */
+export const refusedFor = (reasons: readonly string[]): ConnectError =>
+  new ConnectError(reasons.join("\n"), Code.InvalidArgument);

@@ -5,7 +5,7 @@ import type { ControlPlane } from "../control-plane.ts";
 import { hiddenValue } from "../hide-secrets.ts";
 import { lookAtUnknown } from "../informed-apply.ts";
 import { type PlannedObject, planObjects } from "../plan-change.ts";
-import { objectsOf, refuseFor } from "./manifests.ts";
+import { objectsOf, refusedFor } from "./manifests.ts";
 
 /** Nothing is committed. */
 export async function plan(plane: ControlPlane, { files }: PlanRequest): Promise<PlanResponse> {
@@ -13,8 +13,9 @@ export async function plan(plane: ControlPlane, { files }: PlanRequest): Promise
   const looked = await lookAtUnknown(plane, wanted.profiles);
   const unreadable = await plane.upstreamSecrets.look(wanted.upstreams);
   const planned = planObjects(plane.loop.snapshot, { ...wanted, looked, gathered: plane.loop.gather() });
-  refuseFor(refusals, unreadable, planned.ok ? [] : planned.error);
-  return create(PlanResponseSchema, { changes: planned.ok ? planned.value.map(toWire) : [] });
+  const reasons = [...refusals, ...unreadable, ...(planned.ok ? [] : planned.error)];
+  if (!planned.ok || reasons.length > 0) throw refusedFor(reasons);
+  return create(PlanResponseSchema, { changes: planned.value.map(toWire) });
 }
 
 const toWire = ({ fields, places, sentences, ...rest }: PlannedObject) => ({
