@@ -106,7 +106,7 @@ export class WeightsDesk {
     this.#tellWrong(nodes);
     const plans = isOn()
       ? this.#plansFor(nodes)
-      : new Map<NodeId, SharingPlan>(nodes.map(({ id }) => [id, alone(nodes, id)]));
+      : new Map<NodeId, SharingPlan>(nodes.map((node) => [node.id, alone(node)]));
     for (const [node, plan] of plans) agents.publishSharing(node, plan);
     if (!this.#isStopped && nodes.some(({ report }) => report.transfers.length > 0)) {
       // Telling a node may have brought news at once.
@@ -139,7 +139,9 @@ export class WeightsDesk {
       const one = isGood ? known : { permission: randomBytes(24).toString("base64url"), at: now };
       minted.set(pair, one);
       const given = { permission: one.permission, node: asker.id, key, validFor: PERMISSION_VALID };
-      permissions.set(peer.id, [...(permissions.get(peer.id) ?? []), given]);
+      const ofPeer = permissions.get(peer.id);
+      if (ofPeer === undefined) permissions.set(peer.id, [given]);
+      else ofPeer.push(given);
       const { address: host, report } = peer;
       return [{ node: peer.id, host, port: report.port, tls: report.tls, permission: one.permission }];
     };
@@ -153,10 +155,11 @@ export class WeightsDesk {
       ]),
     );
     this.#minted = minted;
+    const suspects = suspectsIn(nodes);
     return new Map(
       nodes.map(({ id }) => [
         id,
-        { orders: orders.get(id) ?? [], permissions: permissions.get(id) ?? [], suspects: suspectsOf(nodes, id) },
+        { orders: orders.get(id) ?? [], permissions: permissions.get(id) ?? [], suspects: suspects.get(id) ?? [] },
       ]),
     );
   }
@@ -193,14 +196,17 @@ export class WeightsDesk {
 }
 
 /** Without peers everyone goes to the source. */
-const alone = (nodes: readonly SharingNode[], id: NodeId): SharingPlan => ({
-  orders: (nodes.find((node) => node.id === id)?.report.transfers ?? []).map(({ file }) => ({
+const alone = ({ report }: SharingNode): SharingPlan => ({
+  orders: report.transfers.map(({ file }) => ({
     ...{ key: file.key, toOrigin: true, leaderDone: 0, sources: [] },
   })),
   permissions: [],
   suspects: [],
 });
 
-const suspectsOf = (nodes: readonly SharingNode[], id: NodeId): readonly string[] => [
-  ...new Set(nodes.flatMap(({ report }) => report.finds.filter(({ node }) => node === id).map(({ key }) => key))),
-];
+/** By the node that others had wrong bytes from: the files that it has to check. */
+function suspectsIn(nodes: readonly SharingNode[]): ReadonlyMap<NodeId, readonly string[]> {
+  const finds = nodes.flatMap(({ report }) => report.finds);
+  const byNode = [...Map.groupBy(finds, ({ node }) => node)];
+  return new Map(byNode.map(([node, found]) => [node, [...new Set(found.map(({ key }) => key))]]));
+}
