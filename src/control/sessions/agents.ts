@@ -4,6 +4,7 @@ import type { DesiredState } from "../../core/desired.ts";
 import { millis, type Millis, type NodeId } from "../../core/ids.ts";
 import type { Inventory } from "../../core/node.ts";
 import type { ObservedState } from "../../core/observed.ts";
+import { sameValue } from "../../core/same-value.ts";
 import type { SharingPlan, SharingReport } from "../../core/sharing.ts";
 import { type Clock, pause } from "../../platform/clock.ts";
 import { desiredToWire } from "../../wire/desired.ts";
@@ -35,7 +36,7 @@ interface Entry {
   /** Undefined: nothing was said of it on this stream. */
   sharing: SharingReport | undefined;
   /** What it was last told, to tell it nothing twice. */
-  sentSharing: string;
+  sentSharing: SharingPlan | undefined;
 }
 
 /** A connected node and the weights that it shares. */
@@ -100,7 +101,7 @@ export class Agents {
       goodbye: undefined,
       sentRevision: undefined,
       sharing: undefined,
-      sentSharing: "",
+      sentSharing: undefined,
     });
     this.#wake();
     return undefined;
@@ -165,9 +166,8 @@ export class Agents {
   /** Tells a node what to fetch from whom, unless it was told just that. */
   publishSharing(node: NodeId, plan: SharingPlan): void {
     const entry = this.#entries.get(node);
-    const text = JSON.stringify(plan);
-    if (entry?.stream === undefined || entry.sentSharing === text) return;
-    entry.sentSharing = text;
+    if (entry?.stream === undefined || sameValue(entry.sentSharing, plan)) return;
+    entry.sentSharing = plan;
     const value = sharingPlanToWire(plan);
     entry.stream.outbox.replace("sharing", create(SessionResponseSchema, { body: { case: "sharing", value } }));
   }
