@@ -1,6 +1,6 @@
 import { type AdapterCall, adaptersOf } from "../core/adapter.ts";
 import type { Replica } from "../core/replica-state.ts";
-import { engineOf } from "../engines/list.ts";
+import { engineRunning } from "../engines/list.ts";
 import type { Snapshot } from "../store/store.ts";
 import { specKey } from "./changes.ts";
 
@@ -42,8 +42,7 @@ export class LoadedAdapters {
   #call(replica: Replica, adapter: string | undefined): AdapterCall | undefined {
     const loaded = this.#of(replica);
     if (loaded === undefined || replica.state.kind !== "ready") return undefined;
-    // Its version follows its name.
-    const rules = engineOf(replica.state.engine.split(" ")[0] ?? "")?.adapters;
+    const rules = engineRunning(replica.state.engine)?.adapters;
     const place = adapter === undefined ? undefined : loaded.adapters.indexOf(adapter);
     return rules?.call({ ...loaded, place });
   }

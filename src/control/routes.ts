@@ -5,7 +5,7 @@ import { withoutKey } from "../core/redact.ts";
 import { type Replica, REPLICA_TRAITS, type ReplicaState } from "../core/replica-state.ts";
 import type { ModelRoute, ReplicaRoute, RouteTable } from "../core/route.ts";
 import { sameValue } from "../core/same-value.ts";
-import { engineOf } from "../engines/list.ts";
+import { engineRunning } from "../engines/list.ts";
 import type { Snapshot, StoredProfile } from "../store/store.ts";
 import { replicaReason } from "../wire/replica-reason.ts";
 import type { Demand } from "../reconcile/scale.ts";
@@ -143,8 +143,7 @@ function isHolding({ replicas, nodes, demand }: Standing): boolean {
 function readyRoute({ id, apiKey, state }: Replica): readonly ReplicaRoute[] {
   if (state.kind !== "ready") return [];
   const { endpoint, slots, engine } = state;
-  // Its version follows its name.
-  const apis = engineOf(engine.split(" ")[0] ?? "")?.apis;
+  const apis = engineRunning(engine)?.apis;
   return [{ id, ...endpoint, apiKey, slots, ...(apis === undefined ? {} : { apis }) }];
 }
 

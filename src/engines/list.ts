@@ -11,6 +11,9 @@ export const ENGINES: readonly [Engine, ...Engine[]] = [llamacpp, vllm, sglang];
 /** Undefined for a name that nothing here runs. */
 export const engineOf = (name: string): Engine | undefined => ENGINES.find((engine) => engine.name === name);
 
+/** The engine of a replica that is ready, such as "llama.cpp b11669": its version follows its name. */
+export const engineRunning = (engine: string): Engine | undefined => engineOf(engine.split(" ")[0] ?? "");
+
 /**
  * The engine that would get the model, before its files are looked at: by name, else the first that loads the format. Where
  * none does, the first of all: what it would take is the best guess there is.
