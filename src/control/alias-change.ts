@@ -1,4 +1,3 @@
-import { namesOf } from "../core/adapter.ts";
 import type { Alias } from "../core/alias.ts";
 import type { NewEvent } from "../core/event.ts";
 import { canonicalJson } from "../core/fingerprint.ts";
@@ -6,7 +5,7 @@ import type { Millis } from "../core/ids.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Snapshot } from "../store/store.ts";
 import type { AppliedProfile, Change } from "./manifest-change.ts";
-import { modelOfEntry, type NamedObjects } from "./named-objects.ts";
+import { modelOfEntry, type NamedObjects, serversOf } from "./named-objects.ts";
 
 interface AppliedAlias {
   readonly name: string;
@@ -20,15 +19,8 @@ interface AppliedAlias {
 export const aliasProblems = (all: NamedObjects): readonly string[] =>
   all.aliases.flatMap((alias) => [...takenBy(alias, all), ...leadsNowhere(alias, all)]);
 
-function takenBy({ name }: Alias, { profiles, upstreams }: NamedObjects): readonly string[] {
-  const others = [
-    ...profiles.filter((profile) => namesOf(profile).includes(name)).map((profile) => `the profile ${profile.name}`),
-    ...upstreams
-      .filter(({ models }) => models.some((model) => model.name === name))
-      .map((upstream) => `the upstream ${upstream.name}`),
-  ];
-  return others.map((other) => `${name}: the model name ${name} of the alias is served by ${other} too`);
-}
+const takenBy = ({ name }: Alias, all: NamedObjects): readonly string[] =>
+  serversOf(name, all).map((other) => `${name}: the model name ${name} of the alias is served by ${other} too`);
 
 function leadsNowhere({ name, targets, fallback }: Alias, all: NamedObjects): readonly string[] {
   const entries = new Set<string>([...targets.map(({ profile }) => profile), ...fallback]);

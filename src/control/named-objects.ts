@@ -1,3 +1,4 @@
+import { namesOf } from "../core/adapter.ts";
 import type { Alias } from "../core/alias.ts";
 import { didYouMean } from "../core/nearest.ts";
 import type { Profile } from "../core/profile.ts";
@@ -35,6 +36,14 @@ function merged<T extends { readonly name: string }>(before: readonly T[], wante
   for (const one of wanted) byName.set(one.name, one);
   return [...byName.values()];
 }
+
+/** Who serves a model name, as a sentence would call them. An alias' own name serves nothing itself. */
+export const serversOf = (name: string, { profiles, upstreams }: Omit<NamedObjects, "aliases">): readonly string[] => [
+  ...profiles.filter((profile) => namesOf(profile).includes(name)).map((profile) => `the profile ${profile.name}`),
+  ...upstreams
+    .filter(({ models }) => models.some((model) => model.name === name))
+    .map((upstream) => `the upstream ${upstream.name}`),
+];
 
 /**
  * The model name that an entry of an alias leads to: a profile's first, an upstream's only one, or that of PROFILE/ADAPTER or

@@ -1,5 +1,4 @@
 import { isLoopback } from "../../config/ip.ts";
-import { namesOf } from "../../core/adapter.ts";
 import type { NewEvent } from "../../core/event.ts";
 import { canonicalJson } from "../../core/fingerprint.ts";
 import type { Millis } from "../../core/ids.ts";
@@ -7,7 +6,7 @@ import { err, ok, type Result } from "../../core/result.ts";
 import { type Upstream, upstreamHost } from "../../core/upstream.ts";
 import type { Snapshot } from "../../store/store.ts";
 import type { AppliedProfile, Change } from "../manifest-change.ts";
-import type { NamedObjects } from "../named-objects.ts";
+import { type NamedObjects, serversOf } from "../named-objects.ts";
 
 interface AppliedUpstream {
   readonly name: string;
@@ -17,20 +16,11 @@ interface AppliedUpstream {
 /** Why upstreams do not go together with each other and with profiles: a model name leads to one place. */
 export function upstreamProblems({ profiles, upstreams }: NamedObjects): readonly string[] {
   return upstreams.flatMap((upstream, index) =>
-    upstream.models.flatMap(({ name }) => {
-      const others = [
-        ...profiles
-          .filter((profile) => namesOf(profile).includes(name))
-          .map((profile) => `the profile ${profile.name}`),
-        ...upstreams
-          .slice(0, index)
-          .filter(({ models }) => models.some((model) => model.name === name))
-          .map((other) => `the upstream ${other.name}`),
-      ];
-      return others.map(
+    upstream.models.flatMap(({ name }) =>
+      serversOf(name, { profiles, upstreams: upstreams.slice(0, index) }).map(
         (other) => `${upstream.name}: the model name ${name} of the upstream is served by ${other} too`,
-      );
-    }),
+      ),
+    ),
   );
 }
 
