@@ -1,17 +1,12 @@
 import { isLoopback } from "../../config/ip.ts";
 import type { NewEvent } from "../../core/event.ts";
-import { canonicalJson } from "../../core/fingerprint.ts";
 import type { Millis } from "../../core/ids.ts";
-import { err, ok, type Result } from "../../core/result.ts";
-import { type Upstream, upstreamHost } from "../../core/upstream.ts";
+import { ok, type Result } from "../../core/result.ts";
+import { type StoredUpstream, type Upstream, upstreamHost } from "../../core/upstream.ts";
 import type { Snapshot } from "../../store/store.ts";
-import type { AppliedProfile, Change } from "../manifest-change.ts";
+import type { Change } from "../manifest-change.ts";
 import { type NamedObjects, serversOf } from "../named-objects.ts";
-
-interface AppliedUpstream {
-  readonly name: string;
-  readonly outcome: AppliedProfile["outcome"];
-}
+import { type AppliedNamed, dropNamed, type NamedKind, putNamed } from "../put-named.ts";
 
 /** Why upstreams do not go together with each other and with profiles: a model name leads to one place. */
 export function upstreamProblems({ profiles, upstreams }: NamedObjects): readonly string[] {
@@ -31,36 +26,25 @@ export function upstreamWarnings(upstream: Upstream): readonly string[] {
   return ["its address is plain http: anyone on the way can read its key and what clients ask"];
 }
 
+const UPSTREAMS: NamedKind<Upstream, StoredUpstream> = {
+  subjectKind: "upstream",
+  reasons: { created: "UpstreamCreated", changed: "UpstreamChanged", deleted: "UpstreamDeleted" },
+  objectOf: ({ upstream }) => upstream,
+  toStored: (upstream, times) => ({ upstream, ...times }),
+};
+
 /** Remembers upstreams of which {@link upstreamProblems} had nothing to say. */
 export function putUpstreams(
   before: Snapshot,
   upstreams: readonly Upstream[],
   now: Millis,
-): Change<readonly AppliedUpstream[]> {
-  const stored = new Map(before.upstreams.map((one) => [one.upstream.name, one]));
-  const answer = upstreams.map((upstream): AppliedUpstream => {
-    const was = stored.get(upstream.name);
-    if (was !== undefined && canonicalJson(was.upstream) === canonicalJson(upstream)) {
-      return { name: upstream.name, outcome: "unchanged" };
-    }
-    stored.set(upstream.name, { upstream, createdAt: was?.createdAt ?? now, updatedAt: now });
-    return { name: upstream.name, outcome: was === undefined ? "created" : "changed" };
-  });
+): Change<readonly AppliedNamed[]> {
+  const { stored, events, answer } = putNamed(UPSTREAMS, before.upstreams, { wanted: upstreams, now });
+  if (stored === before.upstreams) return { snapshot: before, events, answer };
   const changed = new Set(answer.filter(({ outcome }) => outcome !== "unchanged").map(({ name }) => name));
   const warnings = upstreams.filter(({ name }) => changed.has(name)).flatMap(warningEvents);
-  const events = [...answer.filter(({ name }) => changed.has(name)).map(appliedEvent), ...warnings];
-  if (events.length === 0) return { snapshot: before, events, answer };
-  const sorted = [...stored.values()].toSorted((a, b) => (a.upstream.name < b.upstream.name ? -1 : 1));
-  return { snapshot: { ...before, upstreams: sorted }, events, answer };
+  return { snapshot: { ...before, upstreams: stored }, events: [...events, ...warnings], answer };
 }
-
-const appliedEvent = ({ name, outcome }: AppliedUpstream): NewEvent => ({
-  level: "info",
-  subjectKind: "upstream",
-  subject: name,
-  reason: outcome === "created" ? "UpstreamCreated" : "UpstreamChanged",
-  message: `upstream ${name} was ${outcome}`,
-});
 
 const warningEvents = (upstream: Upstream): readonly NewEvent[] =>
   upstreamWarnings(upstream).map((warning) => ({
@@ -73,9 +57,8 @@ const warningEvents = (upstream: Upstream): readonly NewEvent[] =>
 
 /** The error is the names of those that there are. What is in flight runs to its end. */
 export function deleteUpstream(before: Snapshot, name: string): Result<Change<undefined>, readonly string[]> {
-  const upstreams = before.upstreams.filter(({ upstream }) => upstream.name !== name);
-  if (upstreams.length === before.upstreams.length) return err(before.upstreams.map(({ upstream }) => upstream.name));
-  const event = { level: "info", subjectKind: "upstream", subject: name, reason: "UpstreamDeleted" } as const;
-  const events = [{ ...event, message: `upstream ${name} was deleted` }];
-  return ok({ snapshot: { ...before, upstreams }, events, answer: undefined });
+  const dropped = dropNamed(UPSTREAMS, before.upstreams, name);
+  if (!dropped.ok) return dropped;
+  const { stored, events } = dropped.value;
+  return ok({ snapshot: { ...before, upstreams: stored }, events, answer: undefined });
 }
