@@ -1,3 +1,4 @@
+import { compareTexts } from "../core/compare-texts.ts";
 import { fingerprint } from "../core/fingerprint.ts";
 import type { NodeId } from "../core/ids.ts";
 import type { SharedFile, SharedTransfer } from "../core/sharing.ts";
@@ -18,7 +19,7 @@ export interface RingAsker {
 export type Ring = readonly { readonly at: string; readonly source: RingSource }[];
 
 export const ringOf = (sources: readonly RingSource[]): Ring =>
-  sources.map((source) => ({ at: fingerprint(source.id), source })).toSorted((a, b) => compare(a.at, b.at));
+  sources.map((source) => ({ at: fingerprint(source.id), source })).toSorted((a, b) => compareTexts(a.at, b.at));
 
 /** The first so many from the asker's place on that are of use to it. The same for the same ring. */
 export function nearest(ring: Ring, asker: RingAsker, most: number): readonly NodeId[] {
@@ -48,5 +49,3 @@ function placeOf(ring: Ring, at: string): number {
   }
   return low;
 }
-
-export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,6 +1,7 @@
+import { compareTexts } from "../core/compare-texts.ts";
 import type { Millis, NodeId } from "../core/ids.ts";
 import type { SharedTransfer, SharingReport } from "../core/sharing.ts";
-import { compare, isOfUse, nearest, type Ring, ringOf, type RingSource } from "./share-ring.ts";
+import { isOfUse, nearest, type Ring, ringOf, type RingSource } from "./share-ring.ts";
 
 /** A node that is connected, with what it last said. */
 export interface SharingMember {
@@ -133,7 +134,7 @@ function nextLead({ orphans }: Group, lead: Lead | undefined, looking: Looking):
   const passed = lead === undefined ? [] : passedBy(lead, orphans);
   const [best] = orphans
     .filter(({ id }) => !passed.includes(id))
-    .toSorted((a, b) => rank(b) - rank(a) || compare(a.id, b.id));
+    .toSorted((a, b) => rank(b) - rank(a) || compareTexts(a.id, b.id));
   const next = best ?? orphans[0];
   if (next === undefined) return undefined;
   return { leader: next.id, done: next.transfer.done, since: looking.now, passed };

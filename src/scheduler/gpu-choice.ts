@@ -1,6 +1,7 @@
+import { compareTexts } from "../core/compare-texts.ts";
 import type { ProfileName } from "../core/ids.ts";
 import type { Topology } from "./gpu-groups.ts";
-import { compareIds, type GpuView, type NodeView } from "./node-view.ts";
+import { type GpuView, type NodeView } from "./node-view.ts";
 
 /** More sets than that are not all tried: from each GPU on the nearest ones are taken, one after the other. */
 const MOST_SETS = 5000;
@@ -31,7 +32,7 @@ interface Standing {
 }
 
 /** The emptiest first: estimates are estimates, and a neighbour that needs more than it said harms only itself. */
-export const emptiest = (a: GpuView, b: GpuView): number => b.free - a.free || compareIds(a.gpu.uuid, b.gpu.uuid);
+export const emptiest = (a: GpuView, b: GpuView): number => b.free - a.free || compareTexts(a.gpu.uuid, b.gpu.uuid);
 
 /** The GPUs that are closest to each other of those that fit, and of such sets the one that leaves the largest groups whole. */
 export function chooseGpus(

@@ -1,4 +1,5 @@
-import { type Bytes, bytes, type GpuUuid, type NodeId, type ProfileName } from "../core/ids.ts";
+import { compareTexts } from "../core/compare-texts.ts";
+import { type Bytes, bytes, type NodeId, type ProfileName } from "../core/ids.ts";
 import type { ClusterNode, Gpu } from "../core/node.ts";
 import { type Replica, type ReplicaKind, REPLICA_TRAITS, type Share, shareOn } from "../core/replica-state.ts";
 import { replicasByNode } from "../core/replicas-by-node.ts";
@@ -193,6 +194,4 @@ const unmeasured = (bookings: readonly Booking[]): readonly Booking[] => booking
 const sum = (bookings: readonly Booking[], of: (booking: Booking) => number): Bytes =>
   bytes(bookings.reduce((total, booking) => total + of(booking), 0));
 
-export const byNodeId = (a: NodeView, b: NodeView): number => compareIds(a.node.id, b.node.id);
-
-export const compareIds = (a: NodeId | GpuUuid, b: NodeId | GpuUuid): number => (a < b ? -1 : a > b ? 1 : 0);
+export const byNodeId = (a: NodeView, b: NodeView): number => compareTexts(a.node.id, b.node.id);
