@@ -9,6 +9,8 @@ export interface Body {
   readonly bytes: number;
   /** What the client still sends. */
   readonly rest?: OpenBody | undefined;
+  /** What is to stand before the closing brace that is in the rest. */
+  readonly ending?: Buffer | undefined;
 }
 
 interface Splice extends Span {
@@ -36,10 +38,7 @@ export function withFields(body: Body, fields: Readonly<Record<string, string>>)
     .map(([key, json]) => `,${JSON.stringify(key)}:${json}`)
     .join("");
   if (text === "") return body;
-  if (body.rest !== undefined) {
-    body.rest.ending = [Buffer.from(text)];
-    return body;
-  }
+  if (body.rest !== undefined) return { ...body, ending: Buffer.from(text) };
   const close = closeOf(body);
   return spliced(body, [{ start: close, end: close, text }]);
 }

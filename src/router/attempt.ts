@@ -108,10 +108,12 @@ export class Attempt implements AnswerListener {
   start(): void {
     const { trace, context } = this.#of;
     const { replica, ask, load, fresh } = this.sending;
+    const { rest, chunks, ending } = ask.body;
+    // Another replica may have been asked with other words there.
+    if (rest !== undefined) rest.ending = ending;
     const head = this.#head(trace.span?.sent(trace, replica.route));
     trace.replica = replica.id;
     context.fleet.begin(replica, this.#now(), load);
-    const { rest, chunks } = ask.body;
     const body = rest?.isChunked === true ? asChunk(chunks) : chunks;
     // What is not to be had twice is not sent on a connection that may be closed already.
     const isOpen = rest !== undefined;

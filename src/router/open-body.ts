@@ -33,8 +33,8 @@ export class OpenBody {
   asksUsage = false;
   /** They were asked for. */
   addedUsage = false;
-  /** What stands before the closing brace of the whole, whatever comes of it. */
-  ending: readonly Buffer[] = [];
+  /** For the engine that is asked: what stands before the closing brace of the whole. */
+  ending: Buffer | undefined;
 
   /** `hasLength`: the client said how long the whole is. */
   constructor(source: Readable, hasLength: boolean) {
@@ -45,7 +45,7 @@ export class OpenBody {
 
   /** How long it will be is not known, so an engine gets it in chunks. */
   get isChunked(): boolean {
-    return !this.#hasLength || this.asksUsage || this.ending.length > 0;
+    return !this.#hasLength || this.asksUsage || this.ending !== undefined;
   }
 
   get isComing(): boolean {

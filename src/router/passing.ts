@@ -49,7 +49,8 @@ export class Passing {
     const [before, after] = [chunk.subarray(0, close - start), chunk.subarray(close - start)];
     this.#rest.addedUsage = this.#rest.asksUsage && fields.stream && !fields.includeUsage;
     const added = this.#rest.addedUsage ? [usageAtEnd(this.#optionsText)] : [];
-    this.#rest.pass([before, ...added, ...this.#rest.ending, after]);
+    const { ending } = this.#rest;
+    this.#rest.pass([before, ...added, ...(ending === undefined ? [] : [ending]), after]);
     return undefined;
   }
 

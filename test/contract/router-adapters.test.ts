@@ -4,6 +4,7 @@ import type { AdapterCall } from "../../src/core/adapter.ts";
 import { NO_LIMITS } from "../../src/core/client-key.ts";
 import type { EngineApi } from "../../src/core/engine-api.ts";
 import { bytes, profileName } from "../../src/core/ids.ts";
+import { freePort } from "../e2e/cluster.ts";
 import { json, RawUpstream } from "../fakes/raw-upstream.ts";
 import { ReadingEngine } from "../fakes/reading-engine.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
@@ -65,6 +66,22 @@ describe("an adapter is asked for", () => {
     const body = `{"model":"salty","prompt":"${"x".repeat(1024 * 1024)}","lora":[]}`;
     await harness.post(body, { path: "/v1/completions" });
     expect(engine.requests[0]?.text.slice(-60)).toMatch(/x","lora":\[\],"lora":\[\{"id":0,"scale":1\}\]\}$/);
+  });
+
+  test("and where the one with it cannot be reached, another without it is not asked in its words", async () => {
+    harness = await RouterHarness.start({ limits: { keptBodyBytes: bytes(1024) } });
+    const engine = await ReadingEngine.start();
+    engines.push(engine);
+    const gone = await freePort();
+    await harness.serve({ salty: [gone, engine.port] }, { parent: "big", calls: { "salty-0": { fields: LORA } } });
+    // Each user's conversations have a replica of their own: one of these users has the one that is gone.
+    for (let user = 0; user < 20; user++) {
+      const body = `{"model":"salty","user":"u${String(user)}","prompt":"${"x".repeat(1024 * 1024)}"}`;
+      const answer = await harness.post(body, { path: "/v1/completions" });
+      expect(engine.requests.at(-1)?.text.slice(-20)).toBe(`${"x".repeat(18)}"}`);
+      if (answer.headers.get("x-llmgw-attempts") === "2") return;
+    }
+    expect.unreachable("nobody was sent to the replica that is gone");
   });
 
   test("in other words where the engine's own forget it", async () => {
