@@ -1,3 +1,4 @@
+import { hostAndPort } from "../core/host-port.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { ipScope } from "./ip.ts";
 
@@ -39,11 +40,8 @@ function guessListen(text: string): string {
   if (ip.includes("::"))
     return `; an IPv6 address needs brackets: did you mean [${ip.replace(/([^:]):$/, "$1")}]:${port}?`;
   if (ipScope(text) === undefined) return isHost(text) ? `; the port is missing, such as ${text}:8000` : "";
-  return `; the port is missing, such as ${text.includes(":") ? `[${text}]` : text}:8000`;
+  return `; the port is missing, such as ${hostAndPort(text, 8000)}`;
 }
 
 /** The text that {@link parseListen} reads back to the same value. */
-export function writeListen(address: ListenAddress): string {
-  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
-  return `${host}:${String(address.port)}`;
-}
+export const writeListen = ({ host, port }: ListenAddress): string => hostAndPort(host, port);

@@ -1,6 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { connect } from "node:tls";
 import type * as Undici from "undici";
+import { hostAndPort } from "../core/host-port.ts";
 import { certificatesOf } from "./peer-certificate.ts";
 
 /** What a connection to another node shows, and what it makes of the other's certificate. */
@@ -42,8 +43,7 @@ export async function openPeerHttp(
 ): Promise<PeerHttp> {
   // Loaded late: most agents never ask another one.
   const { Pool } = await import("undici");
-  const { host, port } = address;
-  const authority = `${host.includes(":") ? `[${host}]` : host}:${String(port)}`;
+  const authority = hostAndPort(address.host, address.port);
   const pool = new Pool(`${tls === undefined ? "http" : "https"}://${authority}`, {
     connections: CONNECTIONS,
     allowH2: false,
@@ -80,7 +80,7 @@ function connector({ host, port }: { readonly host: string; readonly port: numbe
       done(error, null);
     };
     const onTimeout = (): void => {
-      fail(new Error(`${host}:${String(port)} does not answer`));
+      fail(new Error(`${hostAndPort(host, port)} does not answer`));
     };
     socket.once("error", fail).once("timeout", onTimeout);
     socket.once("secureConnect", () => {

@@ -1,5 +1,6 @@
 import type { Transport } from "@connectrpc/connect";
 import { formatDuration } from "../core/format.ts";
+import { hostAndPort } from "../core/host-port.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { RouterAuth } from "../router/keys/gate.ts";
@@ -115,8 +116,7 @@ const settingsOf = ({ limits, policy, asksUsage, rescues, cors, auth, tls }: Rou
 });
 
 function urlOf({ listen: { host }, tls }: RouterOptions, port: number): string {
-  const shown = host.includes(":") ? `[${host}]` : host;
-  return `${tls === undefined ? "http" : "https"}://${shown}:${String(port)}`;
+  return `${tls === undefined ? "http" : "https"}://${hostAndPort(host, port)}`;
 }
 
 const running = (server: RouterServer, rest: Pick<RunningRouter, "url" | "port" | "stop">): RunningRouter => ({

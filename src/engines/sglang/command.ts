@@ -1,3 +1,4 @@
+import { hostAndPort } from "../../core/host-port.ts";
 import type { EngineCommand, EngineFile, Launch, LaunchAdapter } from "../engine.ts";
 import { optionsOf } from "../options.ts";
 import { cutOf } from "../python/cut.ts";
@@ -57,14 +58,12 @@ function parallelArgs(launch: Launch): readonly string[] {
       ? []
       : [
           ...["--nnodes", String(gang.ranks), "--node-rank", String(gang.rank)],
-          ...["--dist-init-addr", `${bracketed(gang.masterHost)}:${String(gang.masterPort)}`],
+          ...["--dist-init-addr", hostAndPort(gang.masterHost, gang.masterPort)],
         ]),
     // It finds out which cards are neighbours by their numbers, and cannot read a UUID for one.
     ...(launch.gpus.length > 1 && indexesOf(launch) === undefined ? ["--disable-custom-all-reduce"] : []),
   ];
 }
-
-const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
 function indexesOf({ gpus, gpuIndexes }: Launch): readonly number[] | undefined {
   return gpus.length > 1 && gpuIndexes?.length === gpus.length ? gpuIndexes : undefined;

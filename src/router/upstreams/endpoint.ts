@@ -1,3 +1,4 @@
+import { bracketed, hostAndPort } from "../../core/host-port.ts";
 import type { ReplicaRoute, UpstreamEndpoint } from "../../core/route.ts";
 import type { TcpAddress } from "../../platform/tcp.ts";
 
@@ -24,7 +25,6 @@ export function targetAt({ base }: UpstreamEndpoint, target: string): string {
 
 /** The Host header: a port that goes without saying is not said, as certificates and virtual hosts expect. */
 export function hostOf({ host, port, upstream }: ReplicaRoute): string {
-  const name = host.includes(":") ? `[${host}]` : host;
   const usual = upstream === undefined ? undefined : upstream.tls ? 443 : 80;
-  return port === usual ? name : `${name}:${String(port)}`;
+  return port === usual ? bracketed(host) : hostAndPort(host, port);
 }
