@@ -10,6 +10,7 @@ import {
 import { createServer as createTcp, type AddressInfo, type Server, type Socket } from "node:net";
 import { messageOf } from "../core/errors.ts";
 import { millis, type Millis } from "../core/ids.ts";
+import { endpointsOf } from "./far-end.ts";
 import { whenProtocolKnown } from "./sniff.ts";
 
 /** Longer than the 60 s after which common load balancers drop an idle connection: they must be the first to close it. */
@@ -206,6 +207,3 @@ class Connections {
     return [...this.#sockets].filter((socket) => !busy.has(endpointsOf(socket)) && !http2.has(endpointsOf(socket)));
   }
 }
-
-/** The same for a TLS socket and the plain one beneath it, which have no other tie that is public. */
-const endpointsOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress ?? ""} ${String(remotePort)}`;

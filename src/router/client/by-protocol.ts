@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 import { Server as TlsServer, type TLSSocket } from "node:tls";
 import type { Millis } from "../../core/ids.ts";
+import { endpointsOf } from "../../platform/far-end.ts";
 import { whenProtocolKnown } from "../../platform/sniff.ts";
 import type { Http2Sessions } from "./http2-sessions.ts";
 
@@ -8,9 +9,6 @@ type Socket = Parameters<typeof whenProtocolKnown>[0];
 
 /** What TLS offers its clients, the better one first. */
 export const PROTOCOLS: readonly string[] = ["h2", "http/1.1"];
-
-/** The same for a connection and for the TLS on it, which have no other tie that is public. */
-const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress ?? ""} ${String(remotePort)}`;
 
 /**
  * Has one port speak both versions: a server of HTTP/1.1 keeps its own connections and gives the others away. With TLS
@@ -42,7 +40,7 @@ export class ProtocolSplit {
 
   #add(socket: Socket): void {
     this.#sockets.add(socket);
-    const name = nameOf(socket);
+    const name = endpointsOf(socket);
     this.#silent.set(name, socket);
     socket.once("close", () => {
       this.#sockets.delete(socket);
@@ -51,7 +49,7 @@ export class ProtocolSplit {
   }
 
   #byHandshake(socket: TLSSocket): void {
-    this.#silent.delete(nameOf(socket));
+    this.#silent.delete(endpointsOf(socket));
     if (socket.alpnProtocol === "h2") this.#http2.take(socket);
     else this.#toHttp1(socket);
   }
@@ -61,7 +59,7 @@ export class ProtocolSplit {
     const onError = (): void => undefined;
     socket.on("error", onError);
     whenProtocolKnown(socket, this.#patience, (protocol) => {
-      this.#silent.delete(nameOf(socket));
+      this.#silent.delete(endpointsOf(socket));
       socket.off("error", onError);
       if (protocol === "http2") this.#http2.take(socket);
       else this.#toHttp1(socket);
