@@ -1,5 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { isErrno } from "./files.ts";
+import { fromFile, readRange } from "./read-range.ts";
 
 export interface FileStamp {
   readonly isFolder: boolean;
@@ -8,7 +9,8 @@ export interface FileStamp {
   readonly changedAtMs: number;
 }
 
-const GONE = ["ENOENT", "ENOTDIR", "EACCES", "ELOOP"] as const;
+/** Of a file that is not there, or that nobody may look at. */
+export const GONE = ["ENOENT", "ENOTDIR", "EACCES", "ELOOP"] as const;
 
 /** What tells one content of a file from the next; undefined when it is not there or may not be looked at. */
 export async function stampOf(path: string): Promise<FileStamp | undefined> {
@@ -25,14 +27,7 @@ export async function stampOf(path: string): Promise<FileStamp | undefined> {
 export async function readStart(path: string, length: number): Promise<Uint8Array | undefined> {
   try {
     await using file = await open(path, "r");
-    const buffer = new Uint8Array(length);
-    let filled = 0;
-    while (filled < length) {
-      const { bytesRead } = await file.read(buffer, filled, length - filled, filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    return buffer.subarray(0, filled);
+    return await readRange(fromFile(file), { start: 0, end: length });
   } catch (error) {
     if (isErrno(error, ...GONE, "EIO", "EISDIR", "ESTALE")) return undefined;
     throw error;

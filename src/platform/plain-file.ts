@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { open, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { GONE } from "./file-start.ts";
 import { isErrno } from "./files.ts";
-
-const GONE = ["ENOENT", "ENOTDIR", "EACCES", "ELOOP"] as const;
+import { fromFile, readRange } from "./read-range.ts";
 
 /**
  * The size of a regular file below a folder, when no link stands on the way to it: what lies elsewhere is not the folder's.
@@ -23,18 +23,11 @@ export async function plainFileBytes(folder: string, name: string): Promise<numb
 /** Bytes of a file that is no link; fewer where the file ends earlier, undefined when it cannot be opened. */
 export async function readPlainFile(
   path: string,
-  { start, end }: { readonly start: number; readonly end: number },
+  range: { readonly start: number; readonly end: number },
 ): Promise<Uint8Array | undefined> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-    const buffer = Buffer.allocUnsafe(end - start);
-    let filled = 0;
-    while (filled < buffer.length) {
-      const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, start + filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    return buffer.subarray(0, filled);
+    return await readRange(fromFile(file), range);
   } catch (error) {
     if (isErrno(error, ...GONE, "EIO", "ESTALE")) return undefined;
     throw error;

@@ -3,6 +3,7 @@ import { basename, dirname, resolve } from "node:path";
 import { bytes } from "../../core/ids.ts";
 import { pieceRange } from "../../core/pieces.ts";
 import { err, ok, type Result } from "../../core/result.ts";
+import { readRange } from "../read-range.ts";
 import { claimPart, createPart } from "./claim.ts";
 import type { FetchContext } from "./context.ts";
 import { DiskError, type DiskSpace, onDisk } from "./disk.ts";
@@ -10,7 +11,7 @@ import type { FetchFailure } from "./failure.ts";
 import type { FetchedFile } from "./fetch-file.ts";
 import { createFrontierHash, type HashedFile } from "./frontier-hash.ts";
 import type { PieceNote } from "./open-parts.ts";
-import { type PartFile, readRange } from "./part-file.ts";
+import type { PartFile } from "./part-file.ts";
 import { covered, reachFrom } from "./ranges.ts";
 import { sha256Of } from "../sha256.ts";
 

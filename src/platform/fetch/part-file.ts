@@ -7,7 +7,7 @@ import { onDisk } from "./disk.ts";
 import { headerLine, type JournalHeader, rangeLine, syncLine } from "./journal.ts";
 import { freeTag } from "./owner.ts";
 import { journalPath } from "./part-names.ts";
-import { type ByteRange, covered, type RangeSet, withRange } from "./ranges.ts";
+import { covered, type RangeSet, withRange } from "./ranges.ts";
 
 /** How often a living download touches its journal, and brings what it wrote to the disk itself. */
 export const BEAT: Millis = millis(5000);
@@ -115,18 +115,6 @@ function partFile(place: OpenPlace): PartFile {
       await removeIfThere(place.journal);
     },
   };
-}
-
-/** Shorter than asked for where the file ends earlier. */
-export async function readRange(part: Pick<PartFile, "read">, { start, end }: ByteRange): Promise<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(end - start);
-  let filled = 0;
-  while (filled < buffer.length) {
-    const count = await part.read(buffer.subarray(filled), start + filled);
-    if (count === 0) break;
-    filled += count;
-  }
-  return buffer.subarray(0, filled);
 }
 
 async function writeAll(file: FileHandle, chunk: Uint8Array, position: number): Promise<void> {
