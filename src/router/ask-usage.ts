@@ -10,7 +10,7 @@ export interface Body {
   /** What the client still sends. */
   readonly rest?: OpenBody | undefined;
   /** What is to stand before the closing brace that is in the rest. */
-  readonly ending?: Buffer | undefined;
+  readonly ending?: readonly Buffer[] | undefined;
 }
 
 interface Splice extends Span {
@@ -38,7 +38,7 @@ export function withFields(body: Body, fields: Readonly<Record<string, string>>)
     .map(([key, json]) => `,${JSON.stringify(key)}:${json}`)
     .join("");
   if (text === "") return body;
-  if (body.rest !== undefined) return { ...body, ending: Buffer.from(text) };
+  if (body.rest !== undefined) return { ...body, ending: [Buffer.from(text)] };
   const close = closeOf(body);
   return spliced(body, [{ start: close, end: close, text }]);
 }

@@ -110,7 +110,7 @@ export class Attempt implements AnswerListener {
     const { replica, ask, load, fresh } = this.sending;
     const { rest, chunks, ending } = ask.body;
     // Another replica may have been asked with other words there.
-    if (rest !== undefined) rest.ending = ending;
+    if (rest !== undefined) rest.ending = ending ?? [];
     const head = this.#head(trace.span?.sent(trace, replica.route));
     trace.replica = replica.id;
     context.fleet.begin(replica, this.#now(), load);

@@ -34,7 +34,7 @@ export class OpenBody {
   /** They were asked for. */
   addedUsage = false;
   /** For the engine that is asked: what stands before the closing brace of the whole. */
-  ending: Buffer | undefined;
+  ending: readonly Buffer[] = [];
 
   /** `hasLength`: the client said how long the whole is. */
   constructor(source: Readable, hasLength: boolean) {
@@ -45,7 +45,7 @@ export class OpenBody {
 
   /** How long it will be is not known, so an engine gets it in chunks. */
   get isChunked(): boolean {
-    return !this.#hasLength || this.asksUsage || this.ending !== undefined;
+    return !this.#hasLength || this.asksUsage || this.ending.length > 0;
   }
 
   get isComing(): boolean {

@@ -49,8 +49,7 @@ export class Passing {
     const [before, after] = [chunk.subarray(0, close - start), chunk.subarray(close - start)];
     this.#rest.addedUsage = this.#rest.asksUsage && fields.stream && !fields.includeUsage;
     const added = this.#rest.addedUsage ? [usageAtEnd(this.#optionsText)] : [];
-    const { ending } = this.#rest;
-    this.#rest.pass([before, ...added, ...(ending === undefined ? [] : [ending]), after]);
+    this.#rest.pass([before, ...added, ...this.#rest.ending, after]);
     return undefined;
   }
 
