@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
 import type { Exchange } from "./exchange.ts";
 
 type Socket = IncomingMessage["socket"];
@@ -8,7 +9,7 @@ type Socket = IncomingMessage["socket"];
  * request's events are over once its body was read, and an answer that waits behind another hears of nothing.
  */
 export class ClientSockets {
-  readonly #carried = new Map<Socket, Set<Exchange>>();
+  readonly #carried = new Map<Duplex, Set<Exchange>>();
 
   add(socket: Socket, exchange: Exchange): void {
     const carried = this.#carried.get(socket);
@@ -22,6 +23,11 @@ export class ClientSockets {
       this.#carried.delete(socket);
       for (const left of [...first]) left.onClientGone();
     });
+  }
+
+  /** In the order in which they came. */
+  on(socket: Duplex): readonly Exchange[] {
+    return [...(this.#carried.get(socket) ?? [])];
   }
 
   delete(socket: Socket, exchange: Exchange): void {

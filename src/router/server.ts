@@ -317,7 +317,7 @@ export class RouterServer {
 
   /** Whose body it is that makes no sense is refused; behind an answer that has begun nothing more can be said. */
   #onBroken(socket: Duplex, hasEnded: boolean): boolean {
-    const carried = [...this.#exchanges].flatMap(([exchange, its]) => (its === socket ? [exchange] : []));
+    const carried = this.#sockets.on(socket);
     const [uploading] = carried;
     if (uploading === undefined) return false;
     if (hasEnded || carried.some((exchange) => !exchange.isOpen)) socket.destroy();
