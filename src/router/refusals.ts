@@ -11,6 +11,11 @@ import type { ModelField } from "./routing-fields.ts";
 /** A model whose wait nobody can estimate: often enough to notice soon, seldom enough not to be a load. */
 const UNKNOWN_WAIT_SECONDS = 5;
 
+export const HEADERS_TOO_LARGE: Refusal = {
+  code: "HEADERS_TOO_LARGE",
+  message: "The request's headers are over this router's limit.",
+};
+
 export function noModel(field: ModelField): Refusal {
   const what = field.kind === "missing" ? "The body names no model." : "The body's model is not a name.";
   return { code: "BAD_REQUEST", message: `${what} Set "model" to one of the names in GET /v1/models.`, param: "model" };

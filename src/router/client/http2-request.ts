@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Refusal } from "../error-body.ts";
+import { HEADERS_TOO_LARGE } from "../refusals.ts";
 import { Http2Answer } from "./http2-answer.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 
@@ -42,8 +43,7 @@ function withoutPseudo(raw: readonly string[]): string[] {
 /** Why a request is refused by its head alone; undefined: it is not. */
 export function headRefusal({ headers, raw }: Http2Head, limit: number): Refusal | undefined {
   const bytes = raw.reduce((sum, text) => sum + text.length, (raw.length / 2) * BYTES_BETWEEN);
-  if (bytes > limit || raw.length / 2 > MOST_HEADERS)
-    return { code: "HEADERS_TOO_LARGE", message: "The request's headers are over this router's limit." };
+  if (bytes > limit || raw.length / 2 > MOST_HEADERS) return HEADERS_TOO_LARGE;
   if (SANE_TARGET.test(headers[":path"] ?? "/")) return undefined;
   return { code: "BAD_REQUEST", message: "The request's path holds a space or a control character." };
 }

@@ -1,5 +1,6 @@
 import { type ErrorCode, ERRORS } from "../../core/errors.ts";
 import { errorBody, type Refusal } from "../error-body.ts";
+import { HEADERS_TOO_LARGE } from "../refusals.ts";
 import { newRequestId } from "../request-id.ts";
 
 const STATUS_TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -8,8 +9,7 @@ const STATUS_TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
-  if (code === "HPE_HEADER_OVERFLOW")
-    return { code: "HEADERS_TOO_LARGE", message: "The request's headers are over this router's limit." };
+  if (code === "HPE_HEADER_OVERFLOW") return HEADERS_TOO_LARGE;
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
     return { code: "REQUEST_TIMEOUT", message: "The request's head did not come in time." };
   return { code: "BAD_REQUEST", message: "What was sent is no HTTP/1.1 request." };
