@@ -146,6 +146,10 @@ export class SpanRecorder {
     this.#close = at;
   }
 
+  get close(): number {
+    return this.#close;
+  }
+
   get streamOptions(): StreamOptionsSpan | undefined {
     return this.#options;
   }

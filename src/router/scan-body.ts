@@ -105,7 +105,7 @@ export class BodyScanner {
       problem: this.#problem,
       fields: { model: this.#model, stream: this.#stream, includeUsage: this.#includeUsage },
       streamOptions: this.#recorder.streamOptions,
-      close: this.#expect === "nothing" ? this.#recorder.spans().close : undefined,
+      close: this.#expect === "nothing" ? this.#recorder.close : undefined,
     };
   }
 
