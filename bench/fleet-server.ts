@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { callAdmin } from "../test/e2e/admin-call.ts";
 import { freePort } from "../test/e2e/cluster.ts";
 import { llmgw, type Running } from "../test/e2e/process.ts";
 import { until } from "../test/e2e/wait.ts";
@@ -107,18 +108,12 @@ export class FleetServer {
   /** Processor time that the server needed to answer, in milliseconds. The kernel counts in tens of them. */
   async cost(method: string): Promise<number> {
     const before = await usageOf(this.#server.pid);
-    await this.call(method, {});
+    await this.call(method);
     return (await usageOf(this.#server.pid)).cpuMs - before.cpuMs;
   }
 
-  async call(method: string, body: unknown): Promise<void> {
-    const response = await fetch(`${this.#url}/llmgw.v1.AdminService/${method}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${this.#token}` },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method}: ${String(response.status)} ${text.slice(0, 2000)}`);
+  call(method: string, body?: unknown): Promise<unknown> {
+    return callAdmin({ url: this.#url, token: this.#token }, method, body);
   }
 
   async stop(): Promise<void> {

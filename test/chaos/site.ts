@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freeLoopbackPort } from "../../src/platform/free-port.ts";
 import { listProcesses, type ProcessStat } from "../../src/platform/proc.ts";
+import { callAdmin } from "../e2e/admin-call.ts";
 import { llmgw, type Running } from "../e2e/process.ts";
 import { until } from "../e2e/wait.ts";
 import type { LastingRouterReady } from "./lasting-router.ts";
@@ -112,14 +113,8 @@ export class Site {
     return `control plane:\n${of(this.server)}\nagent:\n${of(this.agent)}`;
   }
 
-  async #admin<T>(method: string, body: unknown): Promise<T> {
-    const response = await fetch(`${this.#adminUrl}/llmgw.v1.AdminService/${method}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${this.#token}` },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${method}: ${String(response.status)} ${await response.text()}`);
-    return (await response.json()) as T;
+  #admin<T>(method: string, body?: unknown): Promise<T> {
+    return callAdmin({ url: this.#adminUrl, token: this.#token }, method, body);
   }
 
   async apply(profile: Readonly<Record<string, unknown>>): Promise<void> {
@@ -127,7 +122,7 @@ export class Site {
   }
 
   async replicas(): Promise<readonly ReplicaView[]> {
-    const { replicas = [] } = await this.#admin<{ replicas?: readonly ReplicaView[] }>("ListReplicas", {});
+    const { replicas = [] } = await this.#admin<{ replicas?: readonly ReplicaView[] }>("ListReplicas");
     return replicas;
   }
 

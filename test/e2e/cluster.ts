@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { isErrno } from "../../src/platform/files.ts";
+import { callAdmin } from "./admin-call.ts";
 import { llmgw, type Running } from "./process.ts";
 import { until } from "./wait.ts";
 
@@ -155,16 +156,8 @@ export class Cluster {
     };
   }
 
-  /** The admin API as curl would call it: plain JSON over HTTP/1.1. */
-  async admin<T>(method: string, body: unknown = {}): Promise<T> {
-    const response = await fetch(`${this.adminUrl}/llmgw.v1.AdminService/${method}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${this.#token ?? ""}` },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method}: ${String(response.status)} ${text}`);
-    return JSON.parse(text) as T;
+  admin<T>(method: string, body?: unknown): Promise<T> {
+    return callAdmin({ url: this.adminUrl, token: this.#token ?? "" }, method, body);
   }
 
   async apply(profile: Readonly<Record<string, unknown>>): Promise<void> {

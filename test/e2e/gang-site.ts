@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { hasEnded, lookAtProcess } from "../../src/platform/proc.ts";
 import { makeAdapter } from "../fakes/sysfs-tree.ts";
+import { callAdmin } from "./admin-call.ts";
 import { freePort, killProcessesOf, processesOf } from "./cluster.ts";
 import { finished, llmgw, type Running } from "./process.ts";
 import { until } from "./wait.ts";
@@ -177,15 +178,8 @@ export class GangSite {
     return { timeoutMs: 45_000, seen: () => `server:\n${this.#server.output().slice(-3000)}\n${agents()}` };
   }
 
-  async admin<T>(method: string, body: unknown = {}): Promise<T> {
-    const response = await fetch(`${this.#url}/llmgw.v1.AdminService/${method}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${this.#token}` },
-      body: JSON.stringify(body),
-    });
-    const answer = await response.text();
-    if (!response.ok) throw new Error(`${method}: ${String(response.status)} ${answer}`);
-    return JSON.parse(answer) as T;
+  admin<T>(method: string, body?: unknown): Promise<T> {
+    return callAdmin({ url: this.#url, token: this.#token }, method, body);
   }
 
   apply(profile: Readonly<Record<string, unknown>>): Promise<unknown> {

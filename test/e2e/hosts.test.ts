@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { callAdmin } from "./admin-call.ts";
 import { freePort, killProcessesOf, processesOf } from "./cluster.ts";
 import { Hosts } from "./hosts.ts";
 import { llmgw, llmgwBy, type Running } from "./process.ts";
@@ -91,16 +92,7 @@ describe.skipIf(missing !== undefined)("two hosts with networks of their own", (
     running.push(llmgwBy(starter, ["agent", "-c", join(dir, `${name}.yaml`), "--data-dir", join(dir, name)]));
   }
 
-  async function admin<T>(method: string, body: unknown = {}): Promise<T> {
-    const response = await fetch(`${url}/llmgw.v1.AdminService/${method}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method}: ${String(response.status)} ${text}`);
-    return JSON.parse(text) as T;
-  }
+  const admin = <T>(method: string, body?: unknown): Promise<T> => callAdmin({ url, token }, method, body);
 
   const nodes = async (): Promise<readonly { readonly id: string; readonly state: string }[]> =>
     (await admin<{ nodes?: readonly { readonly id: string; readonly state: string }[] }>("ListNodes")).nodes ?? [];
