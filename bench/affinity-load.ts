@@ -1,6 +1,6 @@
 import { readUsage } from "../src/router/usage.ts";
-import { seededRandom } from "../test/chaos/chance.ts";
-import { quantile } from "./load.ts";
+import { median, quantile } from "../test/quantile.ts";
+import { Dice } from "../test/sim/dice.ts";
 
 export interface Guests {
   readonly conversations: number;
@@ -62,9 +62,9 @@ export async function converse({ guests, salt, url }: Asking): Promise<Heard> {
     { role: "system", content: `${salt} ${String(index % guests.prompts)}. ${SENTENCES.join(" ")}` },
   ]);
   const heard: Answer[] = [];
-  const random = seededRandom(1);
+  const dice = new Dice(1);
   for (let turn = 0; turn < guests.turns; turn++) {
-    const waiting = shuffled([...conversations.entries()], random);
+    const waiting = [...dice.shuffled([...conversations.entries()])];
     const worker = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const [index, messages] = next;
@@ -83,14 +83,9 @@ export async function converse({ guests, salt, url }: Asking): Promise<Heard> {
     requests: heard.length,
     promptTokens: sum(({ prompt }) => prompt),
     cachedTokens: sum(({ cached }) => cached),
-    firstP50: quantile(firsts, 0.5),
+    firstP50: median(firsts),
     firstP90: quantile(firsts, 0.9),
   };
-}
-
-function shuffled<T>(list: readonly T[], random: () => number): T[] {
-  const drawn = list.map((one) => ({ one, at: random() }));
-  return drawn.sort((a, b) => a.at - b.at).map(({ one }) => one);
 }
 
 interface Answer {

@@ -2,6 +2,7 @@
 // with 600 bytes of JSON. One whose body begins with "stream":true gets "events" events of about 200 bytes, one every "pace"
 // ms (0: all at once), each with the time that it left as "t": microseconds of the machine's monotonic clock.
 import { createServer, type Socket } from "node:net";
+import { microsNow } from "./micros.ts";
 
 const content = "x".repeat(420);
 const body = `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"${content}"}}],"usage":{"prompt_tokens":200,"completion_tokens":100,"total_tokens":300}}`;
@@ -25,9 +26,8 @@ const end = `${chunk("data: [DONE]\n\n")}0\r\n\r\n`;
 const tails = { true: Buffer.from(finish + counts + end), false: Buffer.from(finish + end) };
 
 function eventNow(): Buffer {
-  const [seconds, nanos] = process.hrtime();
   const bytes = Buffer.from(event);
-  bytes.write(String(seconds * 1e6 + Math.floor(nanos / 1000)).padStart(TIME_DIGITS, "0"), TIME_AT);
+  bytes.write(String(microsNow()).padStart(TIME_DIGITS, "0"), TIME_AT);
   return bytes;
 }
 

@@ -8,8 +8,8 @@ import { place } from "../src/scheduler/place.ts";
 import { DEFAULT_POLICY } from "../src/scheduler/policies.ts";
 import type { Profile } from "../src/core/profile.ts";
 import type { Snapshot } from "../src/store/store.ts";
+import { median } from "../test/quantile.ts";
 import { fleetOf, profileOf } from "./fleet-cluster.ts";
-import { quantile } from "./load.ts";
 
 const ROUNDS = 31;
 /** Until the engine of this program has made what is done often fast. */
@@ -23,7 +23,7 @@ function costOf(act: () => void): number {
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1000;
   });
-  return quantile(costs.slice(WARM_UP), 0.5);
+  return median(costs.slice(WARM_UP));
 }
 
 /** The decisions of a control plane with so many nodes, in milliseconds. */

@@ -3,9 +3,10 @@
 // agents. Processor time is counted and not the clock, so that other work on the machine alters less; it still alters
 // something, by what it takes from the caches. Each figure is a median, and is taken at two sizes: quote the growth.
 import { parseArgs } from "node:util";
+import { median } from "../test/quantile.ts";
+import { textTable } from "../test/text-table.ts";
 import { decisionsAt } from "./fleet-decisions.ts";
 import { FleetServer } from "./fleet-server.ts";
-import { quantile } from "./load.ts";
 
 const { values: flags } = parseArgs({
   options: { quick: { type: "boolean", default: false }, json: { type: "boolean", default: false } },
@@ -17,8 +18,6 @@ const ROUND_MS = flags.quick ? 6_000 : 15_000;
 /** What the arrival of a fleet leaves behind is tidied up, and no heartbeat waits. */
 const SETTLED_AFTER_MS = flags.quick ? 3_000 : 15_000;
 const MiB = 2 ** 20;
-
-const median = (values: readonly number[]): number => quantile(values, 0.5);
 
 async function agentsAt(nodes: number) {
   const fleet = await FleetServer.start();
@@ -75,11 +74,7 @@ const head = [
   "growth",
   flags.quick ? "target (of 5000 nodes)" : "target",
 ];
-const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-for (const row of [head, ...rows]) {
-  const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
-  console.log(cells.join("  ").trimEnd());
-}
+console.log(textTable([head, ...rows]));
 console.log(`8 GPUs and 2 replicas on each node; streams that broke: ${String(few.lost)}, ${String(many.lost)}`);
 if (flags.json) {
   const targets = names.flatMap((name) => {

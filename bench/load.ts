@@ -1,4 +1,6 @@
 import { connect, type Socket } from "node:net";
+import { median, quantile } from "../test/quantile.ts";
+import { microsNow } from "./micros.ts";
 
 /** What is asked, how often at once, and for how long. */
 export interface Load {
@@ -23,7 +25,6 @@ export interface Measured {
   readonly p50: number;
   readonly p99: number;
   readonly firstByteP50: number;
-  readonly firstByteP99: number;
   /** Events of streams that came. */
   readonly events: number;
   /** From the engine's write to the client's read. */
@@ -71,11 +72,6 @@ export async function hold(load: Load, memory: () => Promise<number>): Promise<H
   return { grownBytes, open, events, failures };
 }
 
-export function quantile(values: readonly number[], q: number): number {
-  const sorted = Float64Array.from(values).sort();
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? NaN;
-}
-
 class Tally {
   readonly totals: number[] = [];
   readonly firsts: number[] = [];
@@ -88,12 +84,11 @@ class Tally {
       requests: totals.length,
       failures,
       perSecond: totals.length / seconds,
-      p50: quantile(totals, 0.5),
+      p50: median(totals),
       p99: quantile(totals, 0.99),
-      firstByteP50: quantile(firsts, 0.5),
-      firstByteP99: quantile(firsts, 0.99),
+      firstByteP50: median(firsts),
       events: events.length,
-      eventP50: quantile(events, 0.5),
+      eventP50: median(events),
       eventP99: quantile(events, 0.99),
     };
   }
@@ -278,10 +273,4 @@ class Client {
     if (now < this.#deadline) this.#ask();
     else this.#finish();
   }
-}
-
-/** Of the machine's monotonic clock, which is the same in every process. */
-function microsNow(): number {
-  const [seconds, nanos] = process.hrtime();
-  return seconds * 1e6 + Math.floor(nanos / 1000);
 }

@@ -1,8 +1,9 @@
+import { median } from "../../test/quantile.ts";
+import { textTable } from "../../test/text-table.ts";
 import {
   cpuPerEvent,
   cpuPerRequest,
   isEvents,
-  median,
   medianRatio,
   type Sample,
   type Samples,
@@ -10,18 +11,9 @@ import {
 } from "./targets.ts";
 import { type ContenderName, REQUESTS, type Scenario, STREAMS } from "./scenarios.ts";
 
-/** Columns as wide as what is in them. */
+/** With an empty line after it. */
 export function printTable(rows: readonly (readonly string[])[]): void {
-  const [head = []] = rows;
-  const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  for (const row of rows)
-    console.log(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    );
-  console.log();
+  console.log(`${textTable(rows)}\n`);
 }
 
 const micros = (n: number): string => (n >= 10_000 ? `${(n / 1000).toFixed(1)} ms` : `${n.toFixed(0)} µs`);

@@ -1,5 +1,5 @@
+import { median } from "../../test/quantile.ts";
 import type { Measured } from "../load.ts";
-import { quantile } from "../load.ts";
 import { ALONE, type ContenderName, KB_64, LARGE, MB_1, REQUESTS, type Scenario, STREAMS } from "./scenarios.ts";
 
 /** One round of one contender under one load. */
@@ -98,7 +98,5 @@ const isReached = (value: number, { target, isAtLeast = false }: Ratio): boolean
 /** Within each round first: what the machine does besides changes from one to the next. */
 export const medianRatio = (ours: readonly number[], theirs: readonly number[]): number =>
   median(ours.map((one, round) => one / (theirs[round] ?? NaN)));
-
-export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
 export const isEvents = ({ name }: Scenario): boolean => name === STREAMS;

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { messageOf } from "../../src/core/errors.ts";
+import { textTable } from "../text-table.ts";
 import { Chance } from "./chance.ts";
 import type { OpenTarget, Target } from "./target.ts";
 
@@ -189,15 +190,8 @@ export function fuzzTable(results: readonly FuzzResult[]): string {
     ),
   );
   const table = [["target", "cases", "seconds", "seed", "MiB at first", "at most", "held", "faults"], ...rows];
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = table.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
   const faults = results.flatMap(({ target, seed, faults: found }) =>
     found.map((words) => `${target}, seed ${String(seed)}, ${words}`),
   );
-  return [...lines, ...(faults.length === 0 ? [] : ["", ...faults])].join("\n");
+  return [textTable(table), ...(faults.length === 0 ? [] : ["", ...faults])].join("\n");
 }

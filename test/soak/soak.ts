@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "../chaos/chance.ts";
 import { until } from "../e2e/wait.ts";
+import { median } from "../quantile.ts";
 import { type Logged, type Replica, SoakSite } from "./site.ts";
 import { PacedStreams } from "./streams.ts";
 
@@ -190,5 +191,3 @@ function flatness(samples: readonly Sample[], durationMs: number): Readonly<Reco
     "control plane's memory, last quarter of second": growth(({ server }) => server),
   };
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
