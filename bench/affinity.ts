@@ -2,20 +2,18 @@
 // Conversations over shared system prompts at real llama-servers: what of the prompts the engines find in their caches, and
 // how long the first token takes, with prefix affinity, when replicas take turns, with least-in-flight, and with a single
 // replica that sees everything. Each has conversations of its own, so that none finds what another has left.
-import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { createRouterTransport } from "@connectrpc/connect";
 import { profileName, replicaId } from "../src/core/ids.ts";
 import type { ReplicaRoute } from "../src/core/route.ts";
 import { silentLogger } from "../src/platform/logger.ts";
+import { readEnvironment } from "../src/platform/proc.ts";
 import type { RoutingPolicyName } from "../src/routing/policies.ts";
 import { startRouter } from "../src/run/router.ts";
 import { sampleSources } from "../src/run/sample.ts";
-import { RouterService } from "../src/wire/gen/llmgw/v1/router_pb.js";
-import { routeTableToWire } from "../src/wire/routes.ts";
 import { Site } from "../test/chaos/site.ts";
 import { realLlamaServer } from "../test/e2e/real-engine.ts";
 import { until } from "../test/e2e/wait.ts";
+import { RouteSource } from "../test/fakes/router-harness.ts";
 import { converse, type Guests, type Heard } from "./affinity-load.ts";
 import { printTable } from "./router/tables.ts";
 
@@ -58,7 +56,7 @@ async function startEngines(site: Site, { name, replicas, slots }: Engines): Pro
   return Promise.all(
     ready.map(async ({ id, pid, endpoint }) => ({
       ...{ id: replicaId(id), host: endpoint?.host ?? "", port: endpoint?.port ?? 0, slots },
-      apiKey: /(?:^|\0)LLAMA_API_KEY=([^\0]*)/.exec(await readFile(`/proc/${String(pid)}/environ`, "utf8"))?.[1] ?? "",
+      apiKey: (await readEnvironment(pid ?? 0))["LLAMA_API_KEY"] ?? "",
     })),
   );
 }
@@ -70,17 +68,10 @@ interface Router {
 
 async function routerOver(replicas: readonly ReplicaRoute[], policy: RoutingPolicyName): Promise<Router> {
   const route = { name: "m", profile: profileName("m"), created: 1, waitingFor: "", waitSeconds: 0, replicas };
-  const transport = createRouterTransport(({ service }) => {
-    service(RouterService, {
-      async *session(_requests, { signal }) {
-        yield { body: { case: "table" as const, value: routeTableToWire({ revision: 1, models: [route] }) } };
-        await new Promise((resolve) => {
-          signal.addEventListener("abort", resolve);
-        });
-      },
-    });
-  });
-  const router = await startRouter({ listen: { host: "127.0.0.1", port: 0 }, transport, logger: silentLogger, policy });
+  const source = new RouteSource();
+  source.push({ revision: 1, models: [route] });
+  const listen = { host: "127.0.0.1", port: 0 };
+  const router = await startRouter({ listen, transport: source.transport(), logger: silentLogger, policy });
   await until("routes", async () => (await fetch(`${router.url}/readyz`)).ok);
   return { url: router.url, stop: () => router.stop() };
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { connect } from "node:net";
+import { listProcesses } from "../../src/platform/proc.ts";
 import { until } from "../../test/e2e/wait.ts";
 
 /** What is measured: a program that answers on a port of this machine. */
@@ -98,11 +98,9 @@ function isOpen(port: number): Promise<boolean> {
 }
 
 async function withChildren(pid: number): Promise<readonly number[]> {
-  const numbers = (await readdir("/proc")).map(Number).filter((one) => one > 0);
-  const stats = await Promise.all(numbers.map((one) => readFile(`/proc/${String(one)}/stat`, "utf8").catch(() => "")));
-  const parents = new Map(numbers.map((one, n) => [one, Number(/.*\) \S+ (\d+)/.exec(stats[n] ?? "")?.[1])]));
+  const all = await listProcesses();
   const family = [pid];
   // A list that grows while it is walked.
-  for (const parent of family) for (const [one, its] of parents) if (its === parent) family.push(one);
+  for (const one of family) for (const { pid: child, parent } of all) if (parent === one) family.push(child);
   return family;
 }

@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { usageOf } from "../usage.ts";
 
 /** Processor time of processes with all their threads, in microseconds: user and system, to the nanosecond by the scheduler's own books. */
 export async function cpuMicros(pids: readonly number[]): Promise<number> {
@@ -18,6 +19,6 @@ async function cpuOf(pid: number): Promise<number> {
 
 /** Resident memory of processes, in bytes. */
 export async function residentBytes(pids: readonly number[]): Promise<number> {
-  const each = await Promise.all(pids.map((pid) => readFile(`/proc/${String(pid)}/status`, "utf8")));
-  return each.reduce((sum, text) => sum + Number(/^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1]) * 1024, 0);
+  const each = await Promise.all(pids.map(usageOf));
+  return each.reduce((sum, { rssBytes }) => sum + rssBytes, 0);
 }

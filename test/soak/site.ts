@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { usageOf } from "../../bench/usage.ts";
+import { callAdmin } from "../e2e/admin-call.ts";
 import { freePort, killProcessesOf } from "../e2e/cluster.ts";
 import { until } from "../e2e/wait.ts";
 
@@ -138,15 +140,8 @@ export class SoakSite {
     this.#running.set(role, child);
   }
 
-  /** The admin API as curl would call it. */
-  async admin<T>(method: string, body: unknown = {}): Promise<T> {
-    const response = await fetch(`http://127.0.0.1:${String(this.#ports.server)}/llmgw.v1.AdminService/${method}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${this.#token}` },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${method}: ${String(response.status)} ${await response.text()}`);
-    return (await response.json()) as T;
+  admin<T>(method: string, body?: unknown): Promise<T> {
+    return callAdmin({ url: `http://127.0.0.1:${String(this.#ports.server)}`, token: this.#token }, method, body);
   }
 
   async replicas(): Promise<readonly Replica[]> {
@@ -172,10 +167,10 @@ export class SoakSite {
 
   /** Resident memory in bytes, and open files. */
   async sizeOf(role: "server" | "router"): Promise<{ readonly bytes: number; readonly files: number }> {
-    const folder = `/proc/${String(this.#running.get(role)?.pid)}`;
-    const status = await readFile(`${folder}/status`, "utf8");
-    const files = await readdir(`${folder}/fd`);
-    return { bytes: Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024, files: files.length };
+    const pid = this.#running.get(role)?.pid ?? 0;
+    const { rssBytes } = await usageOf(pid);
+    const files = await readdir(`/proc/${String(pid)}/fd`);
+    return { bytes: rssBytes, files: files.length };
   }
 
   /** What the router's access log says of each request; the last line counts. */
