@@ -166,7 +166,7 @@ async function idleOf(contender: Contender): Promise<Idle> {
 /** Everything that measures is on one core, so that what is measured has the other. */
 if (isPinned) await run("taskset", ["-a", "-p", "-c", String(LOAD_CORE), String(process.pid)]);
 const engine = await startEngine();
-const all = isReal ? realScenarios(model, 1) : syntheticScenarios(model, flags.quick ? 0.3 : 1);
+const all = isReal ? realScenarios(model) : syntheticScenarios(model, flags.quick ? 0.3 : 1);
 const scenarios = all.filter(({ name }) => flags.only === undefined || name.includes(flags.only));
 const running = new Map<ContenderName, Contender>();
 const skipped = new Map<ContenderName, string>();

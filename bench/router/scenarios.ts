@@ -111,11 +111,11 @@ export function syntheticScenarios(model: string, share: number): readonly Scena
 }
 
 /** A real engine answers so slowly that only times tell anything. */
-export function realScenarios(model: string, share: number): readonly Scenario[] {
+export function realScenarios(model: string): readonly Scenario[] {
   const contenders = ["direct", "haproxy", "llmgw"] as const;
   const plain = chats({ model, bytes: 400 });
   const stream = chats({ model, bytes: 400, first: '"stream":true,' });
-  const seconds = 4 * share;
+  const seconds = 4;
   return [
     { name: "1 connection", contenders, connections: 1, bodies: plain, seconds },
     { name: "1 stream", contenders, connections: 1, bodies: stream, seconds },
