@@ -24,6 +24,8 @@ function usualPolicy(): ControlPolicy {
   return policyOf(config.value);
 }
 
+const USUAL_POLICY = usualPolicy();
+
 interface PlaneParts {
   readonly clock: SimClock;
   readonly dice: Dice;
@@ -69,15 +71,14 @@ export class SimPlane {
   async start(): Promise<void> {
     if (this.#starting?.isOver() === false) return;
     const { clock, network, logger, brake } = this.#parts;
-    const policy = usualPolicy();
-    const { liveness } = policy;
+    const { liveness } = USUAL_POLICY;
     const store = this.#store;
     if (store === undefined) throw new Error("the store is not open yet");
     const life = clock.lifetime(this.wall);
     this.#starting = life;
     const plane = await startControlPlane({
       ...{ store: this.#mortal(store, life), clock: life.clock, logger },
-      policy: { ...policy, liveness: { ...liveness, brake: brake ?? liveness.brake } },
+      policy: { ...USUAL_POLICY, liveness: { ...liveness, brake: brake ?? liveness.brake } },
       mint: (profile) => this.#mint(profile),
       door: undefined,
       adminToken: ADMIN_TOKEN,

@@ -22,7 +22,7 @@ export interface SimEngine {
   readonly gpus: readonly string[];
   readonly dialect: "llama.cpp" | "vllm";
   /** Of a rank: where all of them meet, and how many they are. */
-  readonly meeting: { readonly place: string; readonly rank: number; readonly ranks: number } | undefined;
+  readonly meeting: { readonly place: string; readonly ranks: number } | undefined;
 }
 
 export interface SimProcess {
@@ -55,7 +55,7 @@ export function engineOfCommand(argv: readonly string[], env: Readonly<Record<st
     apiKey: env["LLAMA_API_KEY"] ?? env["VLLM_API_KEY"] ?? "",
     gpus,
     dialect: argv[1] === "serve" ? "vllm" : "llama.cpp",
-    meeting: isRank ? { place, rank: Number(after("--node-rank")), ranks: Number(after("--nnodes")) } : undefined,
+    meeting: isRank ? { place, ranks: Number(after("--nnodes")) } : undefined,
   };
 }
 

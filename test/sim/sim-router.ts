@@ -12,8 +12,6 @@ export interface RoutedStream {
   readonly router: SimRouter;
   readonly route: ReplicaRoute;
   readonly since: number;
-  /** Why it ended before its time; undefined: it has not. */
-  cut: string | undefined;
 }
 
 interface Waiting {
@@ -103,8 +101,7 @@ export class SimRouter {
   }
 
   /** Its engine is gone. */
-  lose(stream: RoutedStream, why: string): void {
-    stream.cut = why;
+  lose(stream: RoutedStream): void {
     this.#streams.delete(stream);
     this.#changes += 1;
   }
@@ -130,11 +127,11 @@ export class SimRouter {
     const load = this.#inFlight();
     const [best] = dice.shuffled(routes).toSorted((a, b) => (load[a.id] ?? 0) - (load[b.id] ?? 0));
     if (best === undefined) return;
-    const stream: RoutedStream = { router: this, route: best, since: clock.now, cut: undefined };
+    const stream: RoutedStream = { router: this, route: best, since: clock.now };
     this.#streams.add(stream);
     this.#changes += 1;
     if (!deliver(stream)) {
-      this.lose(stream, "nobody is there");
+      this.lose(stream);
       return;
     }
     clock.after(dice.between(...LENGTH), () => {

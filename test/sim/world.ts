@@ -185,7 +185,7 @@ export class World {
     for (const router of this.routers) {
       for (const stream of [...router.streams].filter(isOn)) {
         for (const watch of this.#watches) watch.cut(stream, process, ending);
-        router.lose(stream, how);
+        router.lose(stream);
       }
     }
     if (engine.meeting !== undefined) this.#loseOthers(engine.meeting.place);
