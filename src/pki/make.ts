@@ -131,18 +131,23 @@ export async function certify(
 
 async function leafExtensions(
   authority: Authority,
-  { names, usage }: Leaf,
+  leaf: Leaf,
   publicKey: webcrypto.CryptoKey | PublicKey,
 ): Promise<Extension[]> {
   return [
-    new BasicConstraintsExtension(false, undefined, true),
-    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-    new ExtendedKeyUsageExtension([usage === "server" ? SERVER_AUTH : CLIENT_AUTH]),
-    new SubjectAlternativeNameExtension(names.map(({ kind, value }) => ({ type: kind, value }))),
+    ...endEntity(leaf),
     await AuthorityKeyIdentifierExtension.create(authority.certificate.publicKey),
     await SubjectKeyIdentifierExtension.create(publicKey),
   ];
 }
+
+/** What is in every certificate that is no authority's, whoever signs it. */
+export const endEntity = ({ names, usage }: Pick<Leaf, "names" | "usage">): Extension[] => [
+  new BasicConstraintsExtension(false, undefined, true),
+  new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+  new ExtendedKeyUsageExtension([usage === "server" ? SERVER_AUTH : CLIENT_AUTH]),
+  new SubjectAlternativeNameExtension(names.map(({ kind, value }) => ({ type: kind, value }))),
+];
 
 export interface Revocation {
   readonly serial: string;

@@ -1,17 +1,9 @@
 // The library looks up metadata that this one makes, and fails without it.
 import "reflect-metadata";
-import {
-  BasicConstraintsExtension,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  SubjectAlternativeNameExtension,
-  X509CertificateGenerator,
-} from "@peculiar/x509";
+import { X509CertificateGenerator } from "@peculiar/x509";
 import type { Millis } from "../core/ids.ts";
 import { BACKDATED } from "./backdated.ts";
-import { SERVER_AUTH } from "./certificate.ts";
-import { type Issued, keyText, newKeys, newSerial, pemOf, SIGNATURE } from "./make.ts";
+import { endEntity, type Issued, keyText, newKeys, newSerial, pemOf, SIGNATURE } from "./make.ts";
 import type { NameEntry } from "./names.ts";
 
 /** A certificate for a server that nobody vouches for: whoever connects has to know it beforehand. */
@@ -29,12 +21,7 @@ export async function createSelfSigned(options: {
     notAfter: new Date(options.now + options.lifetime),
     keys,
     signingAlgorithm: SIGNATURE,
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([SERVER_AUTH]),
-      new SubjectAlternativeNameExtension(options.names.map(({ kind, value }) => ({ type: kind, value }))),
-    ],
+    extensions: endEntity({ names: options.names, usage: "server" }),
   });
   const der = new Uint8Array(certificate.rawData);
   return { certificate: pemOf("CERTIFICATE", certificate.rawData), key: await keyText(keys), der };
