@@ -1,11 +1,11 @@
 import { err, ok, type Result } from "../core/result.ts";
 import { isLoopback } from "./ip.ts";
 
-/** The host of an address that can be read, an IPv6 one without its brackets. */
+/** The host of an address that can be read, as it is dialled: an IPv6 one without its brackets. */
 export const hostOf = (address: string): string => new URL(address).hostname.replace(/^\[|\]$/g, "");
 
 /** Whether what is sent there can be read on the way. */
-export const isOpenHttp = (address: string): boolean => address.startsWith("http:") && !isLoopback(hostOf(address));
+export const isOpenHttp = (address: string): boolean => /^http:/i.test(address) && !isLoopback(hostOf(address));
 
 /**
  * Reads the address of a control plane and gives it back in one spelling: lower case, without a final dot on the name

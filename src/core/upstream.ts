@@ -29,9 +29,6 @@ export interface StoredUpstream {
   readonly updatedAt: Millis;
 }
 
-/** The host of its address, as it is dialled: an IPv6 address stands in brackets in a URL. */
-export const upstreamHost = ({ url }: Pick<Upstream, "url">): string => new URL(url).hostname.replace(/^\[|\]$/g, "");
-
 /** No profile and no replica has a slash in its name. */
 const PREFIX = "upstream/";
 

@@ -1,8 +1,8 @@
-import { isLoopback } from "../../config/ip.ts";
+import { isOpenHttp } from "../../config/server-address.ts";
 import type { NewEvent } from "../../core/event.ts";
 import type { Millis } from "../../core/ids.ts";
 import { ok, type Result } from "../../core/result.ts";
-import { type StoredUpstream, type Upstream, upstreamHost } from "../../core/upstream.ts";
+import type { StoredUpstream, Upstream } from "../../core/upstream.ts";
 import type { Snapshot } from "../../store/store.ts";
 import type { Change } from "../manifest-change.ts";
 import { type NamedObjects, serversOf } from "../named-objects.ts";
@@ -21,8 +21,7 @@ export function upstreamProblems({ profiles, upstreams }: NamedObjects): readonl
 
 /** What is to be thought about before an upstream is applied, in sentences without their full stops. */
 export function upstreamWarnings(upstream: Upstream): readonly string[] {
-  const isOpen = /^http:/i.test(upstream.url) && !isLoopback(upstreamHost(upstream));
-  if (!isOpen || upstream.keyFile === undefined) return [];
+  if (!isOpenHttp(upstream.url) || upstream.keyFile === undefined) return [];
   return ["its address is plain http: anyone on the way can read its key and what clients ask"];
 }
 

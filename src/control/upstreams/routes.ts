@@ -1,7 +1,8 @@
+import { hostOf } from "../../config/server-address.ts";
 import { type Millis, profileName } from "../../core/ids.ts";
 import type { Result } from "../../core/result.ts";
 import type { ModelRoute, ReplicaRoute } from "../../core/route.ts";
-import { type StoredUpstream, type Upstream, upstreamHost, upstreamId } from "../../core/upstream.ts";
+import { type StoredUpstream, type Upstream, upstreamId } from "../../core/upstream.ts";
 import type { UpstreamSecret } from "./secrets.ts";
 
 export type SecretOf = (upstream: Upstream) => Result<UpstreamSecret, string>;
@@ -34,7 +35,7 @@ function replicaOf({ name, url, concurrency = 0 }: Upstream, { key, ca }: Upstre
   const tls = protocol === "https:";
   return {
     id: upstreamId(name),
-    host: upstreamHost({ url }),
+    host: hostOf(url),
     port: port === "" ? (tls ? 443 : 80) : Number(port),
     apiKey: key,
     slots: concurrency,
