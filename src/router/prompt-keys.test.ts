@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../test/fakes/cut.ts";
 import type { PromptKeys } from "../routing/prompt.ts";
 import { keysForModel, promptKeys } from "./prompt-keys.ts";
 import { BodyScanner } from "./scan-body.ts";
@@ -11,9 +12,7 @@ interface Sent {
 }
 
 function keysOf(body: unknown, { session = "", model = "m", cuts = [] }: Sent = {}): PromptKeys {
-  const bytes = Buffer.from(JSON.stringify(body));
-  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
-  const chunks = edges.slice(1).map((edge, index) => bytes.subarray(edges[index], edge));
+  const chunks = cut(Buffer.from(JSON.stringify(body)), cuts);
   const scanner = new BodyScanner();
   for (const chunk of chunks) scanner.push(chunk);
   expect(scanner.finish().ok).toBe(true);

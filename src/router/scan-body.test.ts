@@ -1,15 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../test/fakes/cut.ts";
 import type { RoutingFields } from "./routing-fields.ts";
 import { BodyScanner, DEEPEST_NESTING } from "./scan-body.ts";
 
 function scan(text: string | Buffer, cuts: readonly number[] = []): ReturnType<BodyScanner["finish"]> {
-  const bytes = Buffer.from(text);
   const scanner = new BodyScanner();
-  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
-  edges.slice(1).forEach((edge, index) => {
-    scanner.push(bytes.subarray(edges[index], edge));
-  });
+  for (const piece of cut(Buffer.from(text), cuts)) scanner.push(piece);
   return scanner.finish();
 }
 

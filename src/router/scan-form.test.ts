@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../test/fakes/cut.ts";
 import type { ModelField } from "./routing-fields.ts";
 import { FormScanner } from "./scan-form.ts";
 
@@ -14,15 +15,8 @@ const END = "--XX--\r\n";
 /** Feeds the bytes in pieces, as reads would bring them. */
 function scan(text: string, cuts: readonly number[] = []) {
   const scanner = new FormScanner("XX");
-  feed(scanner, Buffer.from(text, "latin1"), cuts);
+  for (const piece of cut(Buffer.from(text, "latin1"), cuts)) scanner.push(piece);
   return scanner.finish();
-}
-
-function feed(scanner: FormScanner, bytes: Buffer, cuts: readonly number[]): void {
-  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
-  edges.slice(1).forEach((edge, index) => {
-    scanner.push(bytes.subarray(edges[index], edge));
-  });
 }
 
 const named = (name: string): ModelField => ({ kind: "name", name });
@@ -78,7 +72,7 @@ test("tells where the model stands, whatever reads the bytes come in", () => {
   fc.assert(
     fc.property(fc.array(fc.nat()), (cuts) => {
       const scanner = new FormScanner("XX");
-      feed(scanner, bytes, cuts);
+      for (const piece of cut(bytes, cuts)) scanner.push(piece);
       const { model, isForm } = scanner.spans();
       expect([bytes.toString("latin1", model?.start, model?.end), isForm]).toEqual(["org/w", true]);
     }),

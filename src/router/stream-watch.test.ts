@@ -1,15 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../test/fakes/cut.ts";
 import { StreamWatch } from "./stream-watch.ts";
 
 function watch(text: string | Buffer, cuts: readonly number[] = []) {
-  const bytes = Buffer.from(text);
   const watching = new StreamWatch();
-  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
   let firsts = 0;
-  edges.slice(1).forEach((edge, index) => {
-    if (watching.push(bytes.subarray(edges[index], edge))) firsts += 1;
-  });
+  for (const piece of cut(Buffer.from(text), cuts)) if (watching.push(piece)) firsts += 1;
   return { end: watching.end(), usage: watching.usage(), isBetweenEvents: watching.isBetweenEvents, firsts };
 }
 

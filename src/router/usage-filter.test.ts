@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../test/fakes/cut.ts";
 import { UsageFilter } from "./usage-filter.ts";
 
 /** What the client gets of a stream that comes in pieces cut at these places. */
 function filtered(bytes: Buffer, cuts: readonly number[]): string {
   const filter = new UsageFilter();
-  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
-  const pieces = edges.slice(1).map((edge, index) => filter.push(bytes.subarray(edges[index], edge)));
+  const pieces = cut(bytes, cuts).map((piece) => filter.push(piece));
   return Buffer.concat([...pieces, filter.finish(undefined)].filter((piece) => piece !== undefined)).toString("latin1");
 }
 

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type Millis, millis } from "../../src/core/ids.ts";
 import type { EngineApi } from "../../src/core/engine-api.ts";
 import { until } from "../e2e/wait.ts";
+import { cut } from "../fakes/cut.ts";
 import { post as rawPost, RawClient } from "../fakes/raw-client.ts";
 import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD, type UpstreamConnection } from "../fakes/raw-upstream.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
@@ -202,8 +203,7 @@ describe("a stream that is kept for a rescue", () => {
         fc.array(fc.nat({ max: 400 }), { maxLength: 4 }),
         async (lines, cuts) => {
           const whole = Buffer.from(lines.join("") + finish("a"));
-          const edges = [0, ...cuts.map((at) => at % whole.length).toSorted((a, b) => a - b), whole.length];
-          pieces = edges.slice(1).flatMap((end, at) => (end === edges[at] ? [] : [whole.subarray(edges[at], end)]));
+          pieces = cut(whole, cuts).filter(({ length }) => length > 0);
           const response = await harness.post(ASK);
           expect(Buffer.from(await response.arrayBuffer()).equals(whole)).toBe(true);
         },

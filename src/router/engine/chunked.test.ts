@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../../test/fakes/cut.ts";
 import { ChunkedDecoder } from "./chunked.ts";
 
 /** Feeds the bytes in pieces, as reads would bring them. */
 function decode(bytes: Buffer, cuts: readonly number[] = []) {
   const decoder = new ChunkedDecoder();
-  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
   const out: Buffer[] = [];
-  edges.slice(1).forEach((edge, index) => {
-    const read = Buffer.from(bytes.subarray(edges[index], edge));
+  for (const piece of cut(bytes, cuts)) {
+    const read = Buffer.from(piece);
     out.push(Buffer.from(read.subarray(0, decoder.decode(read, 0, read.length))));
-  });
+  }
   return {
     text: Buffer.concat(out).toString("latin1"),
     isDone: decoder.isDone,

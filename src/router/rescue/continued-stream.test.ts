@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../../test/fakes/cut.ts";
 import { ContinuedStream } from "./continued-stream.ts";
 
 const FIRST = { id: "first", created: 1, model: "m", system_fingerprint: "f" };
@@ -26,10 +27,7 @@ describe("the rest of a stream", () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: whole.length }), { maxLength: 8 }), (cuts) => {
         const continued = stream();
-        const edges = [0, ...cuts.toSorted((a, b) => a - b), whole.length];
-        const out = edges
-          .slice(1)
-          .map((end, index) => continued.push(whole.subarray(edges[index], end)) ?? Buffer.of());
+        const out = cut(whole, cuts).map((piece) => continued.push(piece) ?? Buffer.of());
         expect(Buffer.concat(out).toString() + (continued.finish(undefined)?.toString() ?? "")).toBe(want);
       }),
     );

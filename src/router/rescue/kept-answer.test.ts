@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../../test/fakes/cut.ts";
 import { bytes, type ReplicaId, replicaId } from "../../core/ids.ts";
 import { jsonBody } from "../translate/ask.ts";
 import { KeptAnswer } from "./kept-answer.ts";
@@ -20,15 +21,6 @@ const kept = (more: object = {}, room = new RescueRoom()): KeptAnswer => {
   if (answer === undefined) throw new Error("no room");
   return answer;
 };
-
-/** Pieces as reads would bring them. */
-function cut(whole: Buffer, cuts: readonly number[]): readonly Buffer[] {
-  const edges = [0, ...cuts.map((at) => at % (whole.length + 1)).toSorted((a, b) => a - b), whole.length];
-  return edges.slice(1).flatMap((end, index) => {
-    const piece = whole.subarray(edges[index], end);
-    return piece.length === 0 ? [] : [piece];
-  });
-}
 
 test("another that would take the same bytes for another adapter does not go on", () => {
   const called = { ...ask(), fits: (id: ReplicaId) => id === "alike" };

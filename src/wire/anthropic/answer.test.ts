@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../../test/fakes/cut.ts";
 import { ChatStream } from "../chat/stream.ts";
 import { readWholeAnswer } from "../chat/whole.ts";
 import { SseSplitter } from "../sse/splitter.ts";
@@ -38,14 +39,8 @@ const THINKS_AND_CALLS =
 
 function said(text: string, { ask = ASK, cuts = [] }: { ask?: MessagesAsk; cuts?: readonly number[] } = {}): string {
   const stream = new ChatStream(new MessagesSpeaker(ask));
-  const bytes = new TextEncoder().encode(text);
-  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
-  return (
-    edges
-      .slice(1)
-      .map((edge, index) => stream.push(bytes.slice(edges[index], edge)))
-      .join("") + stream.finish()
-  );
+  const pieces = cut(Buffer.from(text), cuts).map((piece) => stream.push(piece));
+  return pieces.join("") + stream.finish();
 }
 
 /** The events; each one's name is its type. */

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../../test/fakes/cut.ts";
 import { CODING_AGENT } from "../../../test/fixtures/wire/coding-agent-responses.ts";
 import { ChatStream } from "../chat/stream.ts";
 import { readWholeAnswer } from "../chat/whole.ts";
@@ -50,14 +51,8 @@ const EVERYTHING =
 
 function said(text: string, cuts: readonly number[] = [], ask = ASK): string {
   const stream = new ChatStream(new ResponsesSpeaker(ask));
-  const bytes = new TextEncoder().encode(text);
-  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
-  return (
-    edges
-      .slice(1)
-      .map((edge, index) => stream.push(bytes.slice(edges[index], edge)))
-      .join("") + stream.finish()
-  );
+  const pieces = cut(Buffer.from(text), cuts).map((piece) => stream.push(piece));
+  return pieces.join("") + stream.finish();
 }
 
 type Event = Readonly<Record<string, unknown>> & { readonly type: string };

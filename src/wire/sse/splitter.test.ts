@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cut } from "../../../test/fakes/cut.ts";
 import { type SseEvent, SseSplitter } from "./splitter.ts";
 
 /** Feeds the bytes in pieces, as reads would bring them. */
 function split(bytes: Uint8Array, cuts: readonly number[] = []): readonly SseEvent[] {
   const splitter = new SseSplitter();
-  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
-  const events = edges.slice(1).flatMap((edge, index) => [...splitter.push(bytes.slice(edges[index], edge))]);
+  const events = cut(Buffer.from(bytes), cuts).flatMap((piece) => [...splitter.push(piece)]);
   return [...events, ...splitter.finish()];
 }
 
