@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { seen, seenReady } from "../../test/fakes/cluster-plan.ts";
 import { gathered, heardAt } from "../../test/fakes/gathered.ts";
 import { snapshot, stored, storedNode, storedSpec } from "../../test/fakes/snapshots.ts";
 import { facts, GiB, gpu, inventory, MiB, profile, ready, replica } from "../../test/fakes/values.ts";
 import { bytes, gpuUuid, millis, nodeId } from "../core/ids.ts";
 import { launchKey, type MeasuredMemory, type Measurement } from "../core/measured-memory.ts";
-import type { ObservedState } from "../core/observed.ts";
 import type { Placement, Replica } from "../core/replica-state.ts";
 import { decide } from "./decide.ts";
 import { learned, measurementOf } from "./measured.ts";
@@ -112,22 +112,7 @@ test("a node's report makes the next replica be booked by what the first took, o
   const has = inventory({ weights, engines });
   const two = profile("m", { context: 4096, replicas: { kind: "fixed", count: 2 } });
   const one = replica("m-0", two, ready, { placement: on([]) });
-  const said: ObservedState = {
-    revision: 9,
-    replicas: [
-      {
-        ...{ id: one.id, profile: one.profile, specHash: one.specHash, restarts: 0, pid: 7 },
-        state: {
-          kind: "ready",
-          endpoint: { host: "10.0.0.1", port: 41_000 },
-          slots: 4,
-          context: 4096,
-          engine: "llama.cpp b1",
-        },
-        memory: memory(9),
-      },
-    ],
-  };
+  const said = { revision: 9, replicas: [seen(one, seenReady, { pid: 7, memory: memory(9) })] };
   const nodes = [storedNode("n1", {}, has), storedNode("n2", {}, has)];
   const before = snapshot({ profiles: [stored(two)], specs: [storedSpec(two)], replicas: [one], nodes });
   const heard = nodes.map(({ id, inventory: is }) => ({

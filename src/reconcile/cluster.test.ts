@@ -1,6 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { kinds, now, plan, report, seen, seenReady } from "../../test/fakes/cluster-plan.ts";
-import { profile, ready, replica } from "../../test/fakes/values.ts";
+import {
+  changed,
+  draining,
+  kinds,
+  now,
+  pending,
+  plan,
+  report,
+  seen,
+  seenReady,
+  smol,
+  starting,
+  stopping,
+  times,
+} from "../../test/fakes/cluster-plan.ts";
+import { ready, replica } from "../../test/fakes/values.ts";
 import { millis, type ProfileName, type ReplicaId, replicaId } from "../core/ids.ts";
 import type { Profile } from "../core/profile.ts";
 import type { Replica, ReplicaState } from "../core/replica-state.ts";
@@ -8,21 +22,7 @@ import type { ClusterView } from "./cluster.ts";
 import type { RouterReport } from "./drain.ts";
 import type { NodeReport } from "./follow.ts";
 
-const smol = profile("smol");
-const changed = profile("smol", { args: ["--new"] });
-const times = (count: number, of: Profile = smol): Profile => ({ ...of, replicas: { kind: "fixed", count } });
-
-const pending: ReplicaState = { kind: "pending", rejections: [] };
-const starting: ReplicaState = { kind: "starting", note: "" };
 const failed: ReplicaState = { kind: "failed", reason: "no", lastLines: [] };
-const draining: ReplicaState = {
-  kind: "draining",
-  endpoint: { host: "10.0.0.1", port: 41_000 },
-  slots: 4,
-  deadline: millis(now + 1000),
-  why: "because",
-};
-const stopping: ReplicaState = { kind: "stopping", why: "because" };
 
 describe("a replica follows its node's word", () => {
   const r = (state: ReplicaState) => replica("r", smol, state);

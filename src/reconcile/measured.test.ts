@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { report, seen, seenReady } from "../../test/fakes/cluster-plan.ts";
 import { node, profile, ready, replica } from "../../test/fakes/values.ts";
 import { bytes, gpuUuid, nodeId } from "../core/ids.ts";
 import type { MeasuredMemory } from "../core/measured-memory.ts";
-import type { ObservedReplica } from "../core/observed.ts";
 import type { Replica } from "../core/replica-state.ts";
 import type { NodeReports } from "./follow.ts";
 import { measuredReplica } from "./measured.ts";
@@ -15,13 +15,8 @@ const memory = (host: number): MeasuredMemory => ({
 });
 
 const reports = (found: MeasuredMemory | undefined, liveness = node("n1").liveness): NodeReports => {
-  const { id, profile: name, specHash } = one;
-  const seen: ObservedReplica = {
-    ...{ id, profile: name, specHash, restarts: 0, pid: 1 },
-    state: { kind: "ready", endpoint: { host: "h", port: 1 }, slots: 1, context: 1, engine: "llama.cpp b1" },
-    ...(found === undefined ? {} : { memory: found }),
-  };
-  return new Map([[nodeId("n1"), { liveness, desiredRevision: 1, observed: { revision: 1, replicas: [seen] } }]]);
+  const said = seen(one, seenReady, found === undefined ? {} : { memory: found });
+  return new Map([[nodeId("n1"), report([said], { liveness })]]);
 };
 const known = (of: MeasuredMemory): Replica => ({ ...one, measured: [{ node: nodeId("n1"), memory: of }] });
 

@@ -1,22 +1,25 @@
 import { describe, expect, test } from "vitest";
-import { kinds, now, plan, report, seen, seenReady } from "../../test/fakes/cluster-plan.ts";
-import { profile, ready, replica } from "../../test/fakes/values.ts";
+import {
+  changed,
+  draining,
+  kinds,
+  now,
+  pending,
+  plan,
+  report,
+  seen,
+  seenReady,
+  smol,
+  starting,
+  stopping,
+  times,
+} from "../../test/fakes/cluster-plan.ts";
+import { ready, replica } from "../../test/fakes/values.ts";
 import { millis, nodeId } from "../core/ids.ts";
 import type { ObservedReplicaState } from "../core/observed.ts";
-import type { Profile } from "../core/profile.ts";
 import type { ReplicaState } from "../core/replica-state.ts";
 import type { ClusterView } from "./cluster.ts";
 import type { NodeReport } from "./follow.ts";
-
-const smol = profile("smol");
-const changed = profile("smol", { args: ["--new"] });
-const times = (count: number): Profile => ({ ...smol, replicas: { kind: "fixed", count } });
-
-const endpoint = { host: "10.0.0.1", port: 41_000 };
-const pending: ReplicaState = { kind: "pending", rejections: [] };
-const starting: ReplicaState = { kind: "starting", note: "" };
-const stopping: ReplicaState = { kind: "stopping", why: "because" };
-const draining: ReplicaState = { kind: "draining", endpoint, slots: 4, deadline: millis(now + 1000), why: "because" };
 
 describe("a lost node", () => {
   test("B137 its replicas are lost and made anew; what was leaving is lost too", () => {
@@ -43,7 +46,7 @@ describe("a lost node", () => {
     const after = serving(back);
     expect(kinds(after)).toEqual(["a draining", "b ready"]);
     expect(after.replicas[0]?.state).toMatchObject({
-      endpoint,
+      endpoint: { host: "10.0.0.1", port: 41_000 },
       deadline: now + smol.rollout.drain,
       why: "its node came back after another had taken its place",
     });
