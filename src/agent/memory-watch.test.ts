@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { bytes, gpuUuid, millis } from "../core/ids.ts";
+import { quiesce, SimClock } from "../../test/sim/sim-clock.ts";
+import { bytes, gpuUuid } from "../core/ids.ts";
 import type { MeasuredMemory } from "../core/measured-memory.ts";
-import type { Clock } from "../platform/clock.ts";
 import { followMemory, isNews, measureMemory } from "./memory-watch.ts";
 
 const MiB = 2 ** 20;
@@ -46,33 +46,9 @@ describe("one look", () => {
   });
 });
 
-/** A clock whose pauses end when the test says so. */
-function handClock() {
-  let due: (() => void) | undefined;
-  const waits: number[] = [];
-  const clock: Clock = {
-    now: () => millis(0),
-    monotonic: () => millis(0),
-    after: (delay, callback) => {
-      waits.push(delay);
-      due = callback;
-      return () => undefined;
-    },
-  };
-  const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
-  return {
-    clock,
-    waits,
-    tick: async () => {
-      due?.();
-      await settle();
-    },
-  };
-}
-
 describe("following an engine", () => {
   const following = () => {
-    const hand = handClock();
+    const time = new SimClock();
     const told: MeasuredMemory[] = [];
     const engine = { ready: false, over: false, looks: 0, now: holds(100) as MeasuredMemory | undefined };
     const controller = new AbortController();
@@ -84,9 +60,14 @@ describe("following an engine", () => {
         return engine.now === undefined ? Promise.reject(new Error("no /proc")) : Promise.resolve(engine.now);
       },
     };
-    const done = followMemory(target, (memory) => told.push(memory), { clock: hand.clock, signal: controller.signal });
+    const { clock } = time.lifetime({ offset: 0 });
+    const done = followMemory(target, (memory) => told.push(memory), { clock, signal: controller.signal });
     return {
-      ...hand,
+      pause: () => (time.next ?? 0) - time.now,
+      tick: () => {
+        time.runNext();
+        return quiesce();
+      },
       told,
       engine,
       done,
@@ -109,13 +90,14 @@ describe("following an engine", () => {
   });
 
   test("what has not changed is told once; then it is looked at more seldom", async () => {
-    const { tick, told, engine, waits, stop, done } = following();
+    const { tick, told, engine, pause, stop, done } = following();
     engine.ready = true;
+    const first = pause();
     for (let turn = 0; turn < 4; turn++) await tick();
     engine.now = holds(300);
     await tick();
     expect(told).toEqual([holds(100), holds(300)]);
-    expect(waits.at(-1)).toBeGreaterThan(waits[0] ?? 0);
+    expect(pause()).toBeGreaterThan(first);
     stop();
     await done;
   });
