@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createPlain } from "node:net";
 import { createServer, type Server } from "node:tls";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { millis } from "../core/ids.ts";
@@ -73,8 +73,7 @@ test("one that shows another certificate hears nothing, and the reason is in wor
 });
 
 test("one without TLS is no such server", async () => {
-  const { createServer: plain } = await import("node:net");
-  const server = plain((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(0, "127.0.0.1");
+  const server = createPlain((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(0, "127.0.0.1");
   await once(server, "listening");
   const said = await talk((server.address() as AddressInfo).port, certificateSha256(own.der));
   server.close();

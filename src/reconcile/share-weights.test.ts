@@ -46,10 +46,7 @@ function decide(
   const shown = Object.fromEntries(
     [...wanted].map(([id, orders]) => [
       id,
-      orders
-        .map(({ toOrigin, sources }) => (toOrigin ? ["origin", ...sources] : [...sources]))
-        .flat()
-        .toSorted(),
+      orders.flatMap<string>(({ toOrigin, sources }) => (toOrigin ? ["origin", ...sources] : sources)).toSorted(),
     ]),
   );
   return { leads, wanted, shown };

@@ -6,9 +6,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { launchCases } from "../golden/cases.ts";
 import { command } from "./command.ts";
 
-const [one] = launchCases({ binary: "/opt/venv/bin/vllm", version: "0.33.0" });
-const python = spawnSync("python3", ["--version"]).status === 0 ? "python3" : undefined;
-if (python === undefined) console.log("skipped: there is no python3 here, so the guard of vLLM's paths is not run");
+const CASES = launchCases({ binary: "/opt/venv/bin/vllm", version: "0.33.0" });
+const [one] = CASES;
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+if (!hasPython) console.log("skipped: there is no python3 here, so the guard of vLLM's paths is not run");
 
 /** Asks the class, as a server of its kind would, and prints what it said to each question. */
 const ASK = `
@@ -61,7 +62,7 @@ const QUESTIONS: readonly { readonly name: string; readonly scope: object; reado
   { name: "the server's own start", scope: { type: "lifespan" }, says: IN },
 ];
 
-test.skipIf(python === undefined)("every path of vLLM's server asks for the replica's key", async () => {
+test.skipIf(!hasPython)("every path of vLLM's server asks for the replica's key", async () => {
   const folder = await mkdtemp(join(tmpdir(), "llmgw-guard-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const launch = { ...one?.launch, workDir: join(folder, "work") } as Parameters<typeof command>[0];
@@ -82,7 +83,7 @@ test.skipIf(python === undefined)("every path of vLLM's server asks for the repl
 });
 
 test.each(
-  launchCases({ binary: "/opt/venv/bin/vllm", version: "0.33.0" }).map(({ name, launch }) => ({
+  CASES.map(({ name, launch }) => ({
     name,
     launch,
     guarded: launch.apiKey !== "" && (launch.gang?.rank ?? 0) === 0,
