@@ -1,5 +1,5 @@
 import { GgufWriter, type Tensor } from "../../src/engines/llamacpp/gguf-writer.ts";
-import { END, llamaGguf } from "../../src/engines/llamacpp/llama-gguf.ts";
+import { END, llamaGguf, vocabularyOf } from "../../src/engines/llamacpp/llama-gguf.ts";
 
 /** Room for one dimension a piece, and one for everything that is none. */
 const WIDTH = 64;
@@ -48,16 +48,6 @@ export function scriptedAdapter({ says, beginsAt, width = WIDTH }: Turn): Uint8A
 interface Turn extends Pick<Script, "says"> {
   readonly beginsAt: number;
   readonly width?: number;
-}
-
-function vocabularyOf(says: readonly string[]): number {
-  let count = 0;
-  const shape = { layers: 1, context: 1, width: 1, feedForward: 1, heads: 1 };
-  llamaGguf({ ...shape, name: "", pieces: says, template: "" }, (vocabulary) => {
-    count = vocabulary;
-    return [];
-  });
-  return count;
 }
 
 /** Whatever is not of the script begins it; its last piece ends it. */

@@ -17,6 +17,9 @@ export const END = 2;
 const TOKENS = ["<unk>", "<s>", "</s>", ...Array.from({ length: BYTES }, byteToken), "▁"];
 const TYPES = [TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_CONTROL, ...Array<number>(BYTES).fill(TOKEN_BYTE), TOKEN_NORMAL];
 
+/** How many tokens a model with these pieces has. */
+export const vocabularyOf = (pieces: readonly string[]): number => TOKENS.length + pieces.length;
+
 export interface SmallLlama {
   readonly name: string;
   readonly layers: number;
