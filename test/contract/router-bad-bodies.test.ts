@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Authority } from "../fakes/certificates.ts";
 import type { RawUpstream } from "../fakes/raw-upstream.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
-import { type Ask, type Version, VersionClient } from "../fakes/versions-client.ts";
+import { clientOf, tlsFor } from "../fakes/version-site.ts";
+import type { Ask, Version, VersionClient } from "../fakes/versions-client.ts";
 
 // What is wrong with a request: told in the right shape, logged once, and none of the engine's business.
-
-const authority = new Authority();
-const shown = authority.issue({ commonName: "router", dns: ["localhost"], ips: ["127.0.0.1"] });
 
 interface Bad {
   readonly name: string;
@@ -23,9 +20,8 @@ describe.each<Version>(["HTTP/1.1", "HTTP/2 with TLS"])("over %s", (version) => 
   let asked = 0;
 
   beforeAll(async () => {
-    const isTls = version.endsWith("TLS");
-    ({ harness, upstream: engine } = await RouterHarness.answering(isTls ? { tls: shown } : {}));
-    client = new VersionClient(version, harness.url, isTls ? authority.ca : undefined);
+    ({ harness, upstream: engine } = await RouterHarness.answering(tlsFor(version)));
+    client = clientOf(version, harness.url);
   });
 
   afterAll(async () => {

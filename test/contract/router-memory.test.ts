@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { afterEach, expect, test } from "vitest";
-import { until } from "../e2e/wait.ts";
+import { until, untilStill } from "../e2e/wait.ts";
 import { post, RawClient } from "../fakes/raw-client.ts";
 import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD, type UpstreamConnection } from "../fakes/raw-upstream.ts";
 import { ReadingEngine } from "../fakes/reading-engine.ts";
@@ -80,13 +80,7 @@ test("B90 200 MiB for a client that reads nothing", async () => {
     const client = await RawClient.connect(child.url);
     client.socket.pause();
     client.send(post(JSON.stringify({ model: "m", stream: true })));
-    let before = -1;
-    await until("the engine held up", async () => {
-      const isSame = before === written && written > 0;
-      before = written;
-      if (!isSame) await new Promise((resolve) => setTimeout(resolve, 300));
-      return isSame;
-    });
+    await untilStill("the engine held up", () => written);
     expect(written).toBeLessThan(100);
     client.close();
     await until("the engine's connection gone", () => upstream.openConnections === 0);

@@ -3,16 +3,14 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { bytes, millis } from "../../src/core/ids.ts";
 import type { RouterLimits } from "../../src/router/limits.ts";
-import { until } from "../e2e/wait.ts";
-import { Authority } from "../fakes/certificates.ts";
+import { until, untilStill } from "../e2e/wait.ts";
 import { ReadingEngine, type ReadRequest } from "../fakes/reading-engine.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
-import { type Ask, type Call, type Version, VersionClient } from "../fakes/versions-client.ts";
+import { clientOf, tlsFor } from "../fakes/version-site.ts";
+import type { Ask, Call, Version, VersionClient } from "../fakes/versions-client.ts";
 
 // Bodies that are passed on as they come, because they say early whom to ask.
 
-const authority = new Authority();
-const shown = authority.issue({ commonName: "router", dns: ["localhost"], ips: ["127.0.0.1"] });
 /** Of a body that is held. */
 const KEPT = 65_536;
 const KIB = 1_024;
@@ -37,13 +35,12 @@ async function engineThat(onRequest?: (request: ReadRequest) => void): Promise<R
 }
 
 async function start(version: Version, ports: readonly number[], limits: Partial<RouterLimits> = {}): Promise<void> {
-  const isTls = version.endsWith("TLS");
   harness = await RouterHarness.start({
-    ...(isTls ? { tls: shown } : {}),
+    ...tlsFor(version),
     limits: { tick: millis(20), keptBodyBytes: bytes(KEPT), ...limits },
   });
   await harness.serve({ m: ports });
-  client = new VersionClient(version, harness.url, isTls ? authority.ca : undefined);
+  client = clientOf(version, harness.url);
 }
 
 /** A body of which more is to come: its model is known, and more is here than is held. */
@@ -109,13 +106,7 @@ describe.each<Version>(["HTTP/1.1", "HTTP/2 with TLS"])("over %s", (version) => 
     const call = open();
     const request = await first(engine);
     for (let mib = 0; mib < 60; mib++) call.write(text(1_024));
-    let before = -1;
-    await until("the client held up", async () => {
-      const isSame = call.waiting === before;
-      before = call.waiting;
-      if (!isSame) await new Promise((resolve) => setTimeout(resolve, 200));
-      return isSame;
-    });
+    await untilStill("the client held up", () => call.waiting);
     expect(call.waiting).toBeGreaterThan(30 * KIB * KIB);
     request.resume();
     call.write(REST);
@@ -243,12 +234,12 @@ describe.each<Version>(["HTTP/1.1", "HTTP/2 with TLS"])("over %s", (version) => 
       request.res.write("{");
     });
     harness = await RouterHarness.start({
-      ...(version.endsWith("TLS") ? { tls: shown } : {}),
+      ...tlsFor(version),
       limits: { tick: millis(20), keptBodyBytes: bytes(KEPT), headroom: 0 },
     });
     harness.slots = 1;
     await harness.serve({ m: [engine.port] });
-    client = new VersionClient(version, harness.url, version.endsWith("TLS") ? authority.ca : undefined);
+    client = clientOf(version, harness.url);
     const before = client.ask({ body: '{"model":"m"}' });
     await before.waitFor("{");
     const call = open();

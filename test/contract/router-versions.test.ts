@@ -1,16 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { bytes, millis } from "../../src/core/ids.ts";
 import type { RouterOptions } from "../../src/run/router.ts";
-import { until } from "../e2e/wait.ts";
-import { Authority } from "../fakes/certificates.ts";
+import { until, untilStill } from "../e2e/wait.ts";
 import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD, type UpstreamConnection } from "../fakes/raw-upstream.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
-import { VersionClient, VERSIONS } from "../fakes/versions-client.ts";
+import { clientOf, tlsFor } from "../fakes/version-site.ts";
+import { type VersionClient, VERSIONS } from "../fakes/versions-client.ts";
 
 // What a client can rely on, whichever HTTP it speaks.
-
-const authority = new Authority();
-const shown = authority.issue({ commonName: "router", dns: ["localhost"], ips: ["127.0.0.1"] });
 
 let harness: RouterHarness;
 let client: VersionClient;
@@ -22,14 +19,16 @@ afterEach(async () => {
 });
 
 describe.each(VERSIONS)("over %s", (version) => {
-  const isTls = version.endsWith("TLS");
   const isNew = version.startsWith("HTTP/2");
 
   async function start(engine: RawUpstream, options: Partial<RouterOptions> = {}): Promise<RawUpstream> {
-    const tls = isTls ? { tls: shown } : {};
-    harness = await RouterHarness.start({ ...tls, ...options, limits: { tick: millis(20), ...options.limits } });
+    harness = await RouterHarness.start({
+      ...tlsFor(version),
+      ...options,
+      limits: { tick: millis(20), ...options.limits },
+    });
     await harness.serve({ m: [harness.adopt(engine)] });
-    client = new VersionClient(version, harness.url, isTls ? authority.ca : undefined);
+    client = clientOf(version, harness.url);
     return engine;
   }
 
@@ -101,7 +100,7 @@ describe.each(VERSIONS)("over %s", (version) => {
     const flood = await client.ask({ body: '{"model":"m"}', headers }).ended();
     expect([0, 431]).toContain(flood.status);
     client.close();
-    client = new VersionClient(version, harness.url, isTls ? authority.ca : undefined);
+    client = clientOf(version, harness.url);
     expect((await client.ask({ body: '{"model":"m"}' }).ended()).status).toBe(200);
     expect(engine.requests).toHaveLength(1);
   });
@@ -206,13 +205,7 @@ describe.each(VERSIONS)("over %s", (version) => {
     await start(engine);
     const call = await client.ask({ body: '{"model":"m","stream":true}' }).began();
     call.pause();
-    let before = -1;
-    await until("the engine held up", async () => {
-      const isSame = before === written && written > 0;
-      before = written;
-      if (!isSame) await new Promise((resolve) => setTimeout(resolve, 200));
-      return isSame;
-    });
+    await untilStill("the engine held up", () => written);
     expect(written).toBeLessThan(100);
     expect((await client.ask({ body: '{"model":"m"}' }).ended()).status).toBe(200);
     call.abort();

@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+interface WaitOptions {
+  readonly timeoutMs?: number;
+  readonly seen?: () => string;
+}
+
 /**
  * Asks until the answer is neither undefined nor false. A look at other processes has no event to wait for, so it is repeated;
  * the deadline only bounds a failure, and its message holds what was seen last.
@@ -7,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined | false> | T | undefined | false,
-  options: { timeoutMs?: number; seen?: () => string } = {},
+  options: WaitOptions = {},
 ): Promise<T> {
   const { timeoutMs = 60_000, seen } = options;
   const deadline = performance.now() + timeoutMs;
@@ -24,4 +29,16 @@ export async function until<T>(
     }
     await sleep(50);
   }
+}
+
+/** Asks until something has been counted, and nothing more is: of two looks 300 ms apart both find the same. */
+export async function untilStill(what: string, count: () => number, options: WaitOptions = {}): Promise<void> {
+  let before = 0;
+  const isStill = async (): Promise<boolean> => {
+    const isSame = count() === before && before > 0;
+    before = count();
+    if (!isSame) await sleep(300);
+    return isSame;
+  };
+  await until(what, isStill, options);
 }
