@@ -1,15 +1,14 @@
-import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { writeFileAtomic } from "../../src/platform/files.ts";
 import { ownFolder, router, site, SMOL, soon, WAYS } from "./callers.ts";
 
 const CLOUD = "kind: Upstream\nname: cloud\nurl: https://api.example/api/v1\n";
 const ALIAS = "kind: Alias\nname: chat\ntargets: [{ profile: smol }]\nfallback: [cloud/large]\n";
 
 async function put(folder: string, name: string, text: string): Promise<string> {
-  await writeFile(join(folder, `${name}.new`), text, { mode: 0o600 });
-  await rename(join(folder, `${name}.new`), join(folder, name));
+  await writeFileAtomic(join(folder, name), text, 0o600);
   return join(folder, name);
 }
 

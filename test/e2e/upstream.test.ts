@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { writeFileAtomic } from "../../src/platform/files.ts";
 import { Authority } from "../fakes/certificates.ts";
 import { scriptedGguf } from "../fakes/scripted-gguf.ts";
 import { Cluster, freePort } from "./cluster.ts";
-import { finished } from "./process.ts";
 import { until } from "./wait.ts";
 
 const SAYS = ["Far", " away", " it", " is", " served", "."];
@@ -19,7 +18,7 @@ let port: number;
 let stopEngine: () => Promise<void> = () => Promise.resolve();
 
 const path = (name: string): string => join(cluster.dir, name);
-const ctl = (...args: readonly string[]) => finished(["ctl", ...args], { env: cluster.ctlEnv });
+const ctl = (...args: readonly string[]) => cluster.ctl(...args);
 
 /** A real llama-server that no control plane knows of, over TLS, with a key and a model name of its own. */
 function startEngine(): () => Promise<void> {
@@ -39,8 +38,7 @@ function startEngine(): () => Promise<void> {
 }
 
 async function put(name: string, text: string | Uint8Array): Promise<string> {
-  await writeFile(path(`${name}.new`), text, { mode: 0o600 });
-  await rename(path(`${name}.new`), path(name));
+  await writeFileAtomic(path(name), text, 0o600);
   return path(name);
 }
 

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { Authority } from "../../../test/fakes/certificates.ts";
 import type { NewEvent } from "../../core/event.ts";
 import { type Millis, millis } from "../../core/ids.ts";
 import type { Upstream } from "../../core/upstream.ts";
+import { writeFileAtomic } from "../../platform/files.ts";
 import { UpstreamSecrets } from "./secrets.ts";
 
 let folder: string;
@@ -27,8 +28,7 @@ const at = (name: string): string => join(folder, name);
 const upstream = (more: Partial<Upstream>): Upstream => ({ name: "cloud", url: "https://x", models: [], ...more });
 
 async function put(name: string, text: string): Promise<string> {
-  await writeFile(at(`${name}.new`), text, { mode: 0o600 });
-  await rename(at(`${name}.new`), at(name));
+  await writeFileAtomic(at(name), text, 0o600);
   return at(name);
 }
 
