@@ -1,14 +1,11 @@
-import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
+import { beginContent, startFileServer } from "./file-server.ts";
 
 export interface CountingOrigin {
   /** Of the one file that there is. */
   readonly url: string;
   /** Bytes of the file that were sent. */
   readonly sent: number;
-  /** Connections that bytes went over, by the client's own description of itself. */
-  readonly askedBy: ReadonlySet<string>;
   /** Ends the halt for good. */
   go(): void;
   close(): Promise<void>;
@@ -16,65 +13,36 @@ export interface CountingOrigin {
 
 const CHUNK = 256 * 1024;
 
-interface OriginOptions {
-  /** Milliseconds between two parts of 256 KiB of one answer. */
-  readonly pace?: number;
-  /** After so many bytes it comes to a halt until it is told to go on. */
-  readonly haltAt?: number;
-}
-
-/** A file host that answers ranges and counts what it sends. */
-export async function countingOrigin(data: Buffer, { pace = 0, haltAt }: OriginOptions = {}): Promise<CountingOrigin> {
+/** A file host that answers ranges and counts what it sends. After `haltAt` bytes it comes to a halt until it is told to go on. */
+export async function countingOrigin(data: Buffer, { haltAt = Infinity } = {}): Promise<CountingOrigin> {
   let sent = 0;
-  let halted: PromiseWithResolvers<undefined> | undefined;
-  let rest = haltAt ?? Infinity;
-  const askedBy = new Set<string>();
+  const told = Promise.withResolvers<undefined>();
   const send = async (response: ServerResponse, part: Buffer): Promise<void> => {
     for (let at = 0; at < part.length && !response.destroyed; at += CHUNK) {
-      await halted?.promise;
+      if (sent >= haltAt) await told.promise;
       const chunk = part.subarray(at, at + CHUNK);
       sent += chunk.length;
-      rest -= chunk.length;
-      if (rest <= 0) halted ??= Promise.withResolvers<undefined>();
       await new Promise((resolve) => response.write(chunk, resolve));
-      if (pace > 0) await new Promise((resolve) => setTimeout(resolve, pace));
     }
     response.end();
   };
-  const server = createServer((request, response) => {
-    askedBy.add(String(request.headers["user-agent"]));
-    const [, first, last = ""] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "") ?? [];
-    const start = Number(first ?? 0);
-    const end = last === "" ? data.length : Math.min(data.length, Number(last) + 1);
-    response.writeHead(first === undefined ? 200 : 206, {
-      "content-length": end - start,
-      ...(first === undefined ? {} : { "content-range": `bytes ${first}-${String(end - 1)}/${String(data.length)}` }),
-      etag: '"one"',
-    });
+  const server = await startFileServer((request, response) => {
     response.on("error", () => undefined);
-    if (request.method === "HEAD") response.end();
-    else void send(response, data.subarray(start, end));
+    const part = beginContent(request, response, { bytes: data, etag: '"one"' });
+    void send(response, part ?? Buffer.alloc(0));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const go = (): void => {
+    told.resolve(undefined);
+  };
   return {
-    url: `http://127.0.0.1:${String(port)}/model.gguf`,
+    url: `${server.origin}/model.gguf`,
     get sent() {
       return sent;
     },
-    askedBy,
-    go() {
-      rest = Infinity;
-      halted?.resolve(undefined);
-      halted = undefined;
-    },
+    go,
     async close() {
-      halted?.resolve(undefined);
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      go();
+      await server.close();
     },
   };
 }

@@ -52,12 +52,18 @@ export interface Content {
 
 /** Answers as a file host does: whole, or the asked range (206, 416), and the whole again when If-Range no longer holds. */
 export function serveContent(request: IncomingMessage, response: ServerResponse, content: Content): void {
+  response.end(beginContent(request, response, content));
+}
+
+/** Sets the status and the headers of that answer. Answers with the bytes that belong in it; undefined: none. */
+export function beginContent(request: IncomingMessage, response: ServerResponse, content: Content): Buffer | undefined {
   const asked = askedRange(request, content);
   const total = content.bytes.length;
   describe(response, content);
   if (asked !== undefined && asked.start >= total) {
-    response.writeHead(416, { "content-range": `bytes */${String(total)}` }).end();
-    return;
+    response.statusCode = 416;
+    response.setHeader("content-range", `bytes */${String(total)}`);
+    return undefined;
   }
   const { start, end } = asked ?? { start: 0, end: total };
   if (asked !== undefined) {
@@ -65,7 +71,7 @@ export function serveContent(request: IncomingMessage, response: ServerResponse,
     response.setHeader("content-range", `bytes ${String(start)}-${String(end - 1)}/${String(total)}`);
   }
   response.setHeader("content-length", String(end - start));
-  response.end(request.method === "HEAD" ? undefined : content.bytes.subarray(start, end));
+  return request.method === "HEAD" ? undefined : content.bytes.subarray(start, end);
 }
 
 function describe(response: ServerResponse, content: Content): void {
