@@ -92,6 +92,8 @@ export class UpstreamConnection {
 /** What the engine does with a connection, from its first byte on. */
 export type Script = (connection: UpstreamConnection, upstream: RawUpstream) => Promise<void> | void;
 
+type RequestScript = (connection: UpstreamConnection, request: ReceivedRequest, index: number) => Promise<void> | void;
+
 /** The bytes of an answer, which may depend on what was asked. */
 export type Answering = string | Buffer | ((request: ReceivedRequest) => string | Buffer);
 
@@ -133,15 +135,8 @@ export class RawUpstream {
   }
 
   /** The script runs once for each request, with that request. */
-  static onRequest(
-    script: (connection: UpstreamConnection, request: ReceivedRequest, index: number) => Promise<void> | void,
-  ): Promise<RawUpstream> {
-    return RawUpstream.start(async (connection, upstream) => {
-      for (let request = await connection.request(); request !== undefined; request = await connection.request()) {
-        upstream.requests.push(request);
-        await script(connection, request, upstream.requests.length - 1);
-      }
-    });
+  static onRequest(script: RequestScript): Promise<RawUpstream> {
+    return RawUpstream.start(each(script));
   }
 
   /** Begins a stream of chat for each request, and ends it when `finish` is called: at once if that was before. */
@@ -188,12 +183,16 @@ async function portOf(server: Server, port: number): Promise<number> {
 }
 
 /** Answers every request with the same bytes. */
-export const saying =
-  (bytes: Answering): Script =>
+export const saying = (bytes: Answering): Script =>
+  each((connection, request) => connection.write(typeof bytes === "function" ? bytes(request) : bytes));
+
+/** Runs the script for one request of a connection after the other. */
+const each =
+  (script: RequestScript): Script =>
   async (connection, upstream) => {
     for (let request = await connection.request(); request !== undefined; request = await connection.request()) {
       upstream.requests.push(request);
-      await connection.write(typeof bytes === "function" ? bytes(request) : bytes);
+      await script(connection, request, upstream.requests.length - 1);
     }
   };
 
