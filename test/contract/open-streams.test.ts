@@ -76,10 +76,7 @@ test("a node that is deleted loses its certificates and its join tokens, and who
   // A person of that name is another.
   await issueClient({ id: "n1", role: "operator" }, { ...making, force: true });
   await issueClient({ id: "n1", role: "node" }, { ...making, force: true });
-  const first = new ScriptedAgent(await certified(on, dir, "n1"), { node: "n1" });
-  stops.push(() => first.drop());
-  await expect.poll(() => first.desired?.revision, soon).toBeDefined();
-  await first.drop();
+  await comesAndGoes(on, dir, "n1");
   await expect
     .poll(() => deleted(on, "n1"), soon)
     .toEqual([
@@ -112,15 +109,20 @@ test("a node that is deleted loses its certificates and its join tokens, and who
 test("without the authority's key a deletion says what stays in force, and how to end it", async () => {
   const { on, dir, making } = await certifiedSite();
   await issueClient({ id: "n1", role: "node" }, making);
-  const node = new ScriptedAgent(await certified(on, dir, "n1"), { node: "n1" });
-  stops.push(() => node.drop());
-  await expect.poll(() => node.desired?.revision, soon).toBeDefined();
-  await node.drop();
+  await comesAndGoes(on, dir, "n1");
   await rm(join(dir, "ca-key.pem"));
   await expect
     .poll(() => deleted(on, "n1"), soon)
     .toEqual(["certificates of n1 stay in force: revoke them with `llmgw ctl cert revoke n1` where the authority is"]);
 });
+
+/** The node of that name joins with its certificate, and leaves. */
+async function comesAndGoes(on: Site, dir: string, node: string): Promise<void> {
+  const agent = new ScriptedAgent(await certified(on, dir, node), { node });
+  stops.push(() => agent.drop());
+  await expect.poll(() => agent.desired?.revision, soon).toBeDefined();
+  await agent.drop();
+}
 
 /** What is said at the deletion; a node that is still connected is asked again. */
 const deleted = (on: Site, name: string): Promise<readonly string[] | string> =>

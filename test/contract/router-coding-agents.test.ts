@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { chunk, LAST_CHUNK, RawUpstream, STREAM_HEAD } from "../fakes/raw-upstream.ts";
+import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD } from "../fakes/raw-upstream.ts";
 import { RouterHarness } from "../fakes/router-harness.ts";
 import { type Version, VersionClient } from "../fakes/versions-client.ts";
 import { CODING_AGENT as MESSAGES_AGENT } from "../fixtures/wire/coding-agent-messages.ts";
@@ -28,8 +28,6 @@ const RESPONSE_EVENTS = [
 ].join("");
 
 const streaming = (events: string): string => STREAM_HEAD + chunk(events).toString() + LAST_CHUNK;
-const counted = (body: string): string =>
-  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${String(body.length)}\r\n\r\n${body}`;
 
 /** Three replicas that answer as engines do which speak all of it. */
 async function start(version: Version): Promise<readonly RawUpstream[]> {
@@ -38,7 +36,7 @@ async function start(version: Version): Promise<readonly RawUpstream[]> {
   const engines = await Promise.all(
     [0, 1, 2].map(async () => {
       const engine = await RawUpstream.answering(({ head }) => {
-        if (head.startsWith("POST /v1/messages/count_tokens")) return counted('{"input_tokens":9}');
+        if (head.startsWith("POST /v1/messages/count_tokens")) return json('{"input_tokens":9}');
         return streaming(head.startsWith("POST /v1/messages") ? MESSAGE_EVENTS : RESPONSE_EVENTS);
       });
       return harness.adopt(engine);

@@ -154,27 +154,29 @@ describe("a node whose bytes are wrong", () => {
 });
 
 describe("when the one that goes to the source", () => {
+  /** Has the node fetch the file. Resolves when some of it is there. */
+  async function begun({ store }: SharingNode): Promise<{ readonly got: ReturnType<typeof store.ensure> }> {
+    const { promise: hasSome, resolve } = Promise.withResolvers<undefined>();
+    const onProgress = ({ bytesDone }: { readonly bytesDone: number }): void => {
+      if (bytesDone > 0) resolve(undefined);
+    };
+    const got = store.ensure(pinned(), request({ onProgress }));
+    await hasSome;
+    return { got };
+  }
+
   test("gives up midway, another one goes on with what it has", async () => {
     await origin.close();
     origin = await countingOrigin(DATA, { haltAt: 14 * MIB });
     const [a, b] = [await site.node("a"), await site.node("b")];
     const stop = new AbortController();
     const first = a.store.ensure(pinned(), request({ signal: stop.signal }));
-    const { promise: hasSome, resolve } = Promise.withResolvers<undefined>();
-    const second = b.store.ensure(
-      pinned(),
-      request({
-        onProgress: ({ bytesDone }) => {
-          if (bytesDone > 0) resolve(undefined);
-        },
-      }),
-    );
-    await hasSome;
+    const second = await begun(b);
     expect(b.peers.bytes).toMatchObject({ origin: 0 });
     stop.abort();
     expect((await first).ok).toBe(false);
     origin.go();
-    const got = await second;
+    const got = await second.got;
     expect(got.ok && (await readFile(got.value.mainPath)).equals(DATA)).toBe(true);
     expect(b.peers.bytes.origin).toBeLessThan(DATA.length);
   });
@@ -182,18 +184,9 @@ describe("when the one that goes to the source", () => {
   test("is gone, the others go on with what they have from each other", async () => {
     const [a, b] = [await site.node("a"), await site.node("b")];
     await fetchOn(a);
-    const { promise: hasSome, resolve } = Promise.withResolvers<undefined>();
-    const second = b.store.ensure(
-      pinned(),
-      request({
-        onProgress: ({ bytesDone }) => {
-          if (bytesDone > 0) resolve(undefined);
-        },
-      }),
-    );
-    await hasSome;
+    const second = await begun(b);
     await a.stop();
-    const got = await second;
+    const got = await second.got;
     expect(got.ok && (await readFile(got.value.mainPath)).equals(DATA)).toBe(true);
   });
 });
