@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scriptedAdapter, scriptedGguf } from "../fakes/scripted-gguf.ts";
 import { Cluster } from "./cluster.ts";
-import { finished } from "./process.ts";
 import { until } from "./wait.ts";
 
 const SAYS = ["Base", " speaks", " Kind", " words", " Salt", "."];
@@ -13,7 +12,7 @@ const [BASE, KIND, SALT] = ["Base speaks Kind words Salt.", "Kind words Salt.", 
 let cluster: Cluster;
 
 const path = (name: string): string => join(cluster.dir, name);
-const ctl = (...args: readonly string[]) => finished(["ctl", ...args], { env: cluster.ctlEnv });
+const ctl = (...args: readonly string[]) => cluster.ctl(...args);
 
 const manifest = (adapters: string): string =>
   `kind: Profile\nname: chat\nmodel: { source: "file:${path("base.gguf")}" }\nengine: llama.cpp\ncontext: 2048\n` +

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import { isErrno } from "../../src/platform/files.ts";
 import { callAdmin } from "./admin-call.ts";
-import { llmgw, type Running } from "./process.ts";
+import { finished, llmgw, type Running } from "./process.ts";
 import { until } from "./wait.ts";
 
 /** The default of `engine_ports`: agents hand these to engines, and refuse to use one of them for anything else. */
@@ -158,6 +158,10 @@ export class Cluster {
 
   admin<T>(method: string, body?: unknown): Promise<T> {
     return callAdmin({ url: this.adminUrl, token: this.#token ?? "" }, method, body);
+  }
+
+  ctl(...args: readonly string[]): ReturnType<typeof finished> {
+    return finished(["ctl", ...args], { env: this.ctlEnv });
   }
 
   async apply(profile: Readonly<Record<string, unknown>>): Promise<void> {

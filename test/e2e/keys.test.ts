@@ -22,7 +22,7 @@ async function filesBelow(folder: string): Promise<string> {
 
 describe("a router that asks for keys", () => {
   let cluster: Cluster;
-  const ctl = (...args: readonly string[]) => finished(["ctl", ...args], { env: cluster.ctlEnv });
+  const ctl = (...args: readonly string[]) => cluster.ctl(...args);
   const create = async (...args: readonly string[]): Promise<string> => {
     const made = await ctl("keys", "create", ...args);
     expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^sk-llmgw-\w{43}\n$/) as string });

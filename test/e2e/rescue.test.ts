@@ -78,7 +78,7 @@ beforeAll(async () => {
     args: ["-t", "1", "-np", "1", "--cache-ram", "0"],
   });
   await until("three ready replicas", async () => (await ready()).length === 3, { timeoutMs: 240_000 });
-  const created = await finished(["ctl", "keys", "create", "app"], { env: cluster.ctlEnv });
+  const created = await cluster.ctl("keys", "create", "app");
   key = created.stdout.trim();
   await until("a route for the key", async () => {
     const headers = { authorization: `Bearer ${key}` };

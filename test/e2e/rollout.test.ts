@@ -152,14 +152,14 @@ describe("changing what serves, under streams", () => {
       nodes: readonly { readonly inventory: { readonly engines: readonly { name: string; version: string }[] } }[];
     }>("ListNodes");
     const [build] = nodes[0]?.inventory.engines ?? [];
-    const { stdout } = await finished(["ctl", "explain", "tiny", "-o", "json"], { env: cluster.ctlEnv });
+    const { stdout } = await cluster.ctl("explain", "tiny", "-o", "json");
     const { measured } = JSON.parse(stdout) as {
       measured: readonly { readonly engine: string; readonly host: number; readonly hostBooked: number }[];
     };
     expect(measured).toMatchObject([{ engine: `${build?.name ?? ""} ${build?.version ?? ""}` }]);
     expect(measured[0]?.host).toBeGreaterThanOrEqual(most);
     expect(measured[0]?.hostBooked).toBeGreaterThan(most);
-    const wide = await finished(["ctl", "replicas", "-o", "wide"], { env: cluster.ctlEnv });
+    const wide = await cluster.ctl("replicas", "-o", "wide");
     expect(wide.stdout).toMatch(/ESTIMATE +MEASURED/);
   });
 });

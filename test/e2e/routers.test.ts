@@ -56,7 +56,7 @@ describe("two routers and two addresses of control planes", () => {
   let b: RouterSite;
 
   const ctl = async (...args: readonly string[]): Promise<string> => {
-    const done = await finished(["ctl", ...args], { env: cluster.ctlEnv });
+    const done = await cluster.ctl(...args);
     if (done.code !== 0) throw new Error(`${args.join(" ")}: ${done.stderr}`);
     return done.stdout.trim();
   };

@@ -3,7 +3,6 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cluster } from "./cluster.ts";
-import { finished } from "./process.ts";
 import { until } from "./wait.ts";
 
 const TOKENS = 60;
@@ -76,7 +75,7 @@ describe("a profile that goes to zero", () => {
     expect(await told(cluster, "ScaledDown")).toEqual(["tiny: from 1 to 0 replicas: idle for 2s"]);
     const { profiles } = await cluster.admin<{ profiles: readonly { readonly range: object }[] }>("ListProfiles");
     expect(profiles[0]?.range).toEqual({ max: 2, why: "scaled to 0: idle for 2s" });
-    const { stdout } = await finished(["ctl", "status"], { env: cluster.ctlEnv });
+    const { stdout } = await cluster.ctl("status");
     expect(stdout).toContain("tiny: 0 of 0 to 2: scaled to 0: idle for 2s");
     const metrics = await (await fetch(`${cluster.adminUrl}/metrics`)).text();
     expect(metrics).toContain("# TYPE llmgw_router_streams_cut_total counter");
@@ -90,7 +89,7 @@ describe("a profile that goes to zero", () => {
   });
 
   test("a fixed number is refused with what to do instead", async () => {
-    const { code, stderr } = await finished(["ctl", "scale", "tiny", "1"], { env: cluster.ctlEnv });
+    const { code, stderr } = await cluster.ctl("scale", "tiny", "1");
     expect(code).toBe(1);
     expect(stderr).toContain("tiny follows its load, between 0 and 2 replicas");
   });

@@ -2,7 +2,6 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { thinkingCaller } from "../fakes/thinking-caller.ts";
 import { Cluster } from "./cluster.ts";
-import { finished } from "./process.ts";
 import { until } from "./wait.ts";
 
 /** What the official clients meet: a router that asks for keys, and models of each kind on real engines. */
@@ -27,7 +26,7 @@ export async function startSdkSite(): Promise<SdkSite> {
   await cluster.apply({ name: "caller", model: { source: `file:${file}` }, context: 4096, args: ["-t", "1"] });
   await cluster.apply({ name: "away", model: { source: "tiny:" }, replicas: 0 });
   const create = async (...args: readonly string[]): Promise<string> =>
-    (await finished(["ctl", "keys", "create", ...args], { env: cluster.ctlEnv })).stdout.trim();
+    (await cluster.ctl("keys", "create", ...args)).stdout.trim();
   const [key, narrowKey, slowKey] = await Promise.all([
     create("all"),
     create("narrow", "--models", "other"),

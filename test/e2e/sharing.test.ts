@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { tinyGguf } from "../../src/engines/llamacpp/tiny-gguf.ts";
 import { type CountingOrigin, countingOrigin } from "../fakes/counting-origin.ts";
 import { Cluster } from "./cluster.ts";
-import { finished, type Running } from "./process.ts";
+import type { Running } from "./process.ts";
 import { until } from "./wait.ts";
 
 /** What an engine can load, made large by bytes that it does not read. */
@@ -43,10 +43,16 @@ const profile = (replicas: number) => ({
 /** The folder of a node's weights; the first one has a name of its own. */
 const weightsOf = (node: string): string => join(cluster.dir, node === "node-a" ? "node" : node, "weights");
 
-async function fileOn(node: string): Promise<string | undefined> {
+/** The folder of the model in it, once there is one. */
+async function modelOn(node: string): Promise<string | undefined> {
   const [folder] = (await readdir(weightsOf(node)).catch(() => [])).filter((name) => name.startsWith("https--"));
+  return folder === undefined ? undefined : join(weightsOf(node), folder);
+}
+
+async function fileOn(node: string): Promise<string | undefined> {
+  const folder = await modelOn(node);
   if (folder === undefined) return undefined;
-  const path = join(weightsOf(node), folder, "model.gguf");
+  const path = join(folder, "model.gguf");
   const data = await readFile(path).catch(() => undefined);
   return data === undefined || createHash("sha256").update(data).digest("hex") !== SHA ? undefined : path;
 }
@@ -94,7 +100,7 @@ test("a node whose disk has gone bad is found by the next that asks, and gets th
   await event("WrongWeights", "node-b");
   await until("the right bytes on node-b", () => fileOn("node-b"));
   expect(origin.sent).toBe(before);
-  const { stdout } = await finished(["ctl", "events"], { env: cluster.ctlEnv });
+  const { stdout } = await cluster.ctl("events");
   expect(stdout).toContain("wrong bytes");
 });
 
@@ -103,9 +109,8 @@ test("a node that is killed while another fetches from it is no loss", async () 
   expect(agent.pid).toBeGreaterThan(0);
   await cluster.apply(profile(6));
   await until("a part on node-f", async () => {
-    const [folder] = (await readdir(weightsOf("node-f")).catch(() => [])).filter((name) => name.startsWith("https--"));
-    if (folder === undefined) return false;
-    return (await readdir(join(weightsOf("node-f"), folder))).some((name) => name.startsWith(".model.gguf"));
+    const folder = await modelOn("node-f");
+    return folder !== undefined && (await readdir(folder)).some((name) => name.startsWith(".model.gguf"));
   });
   for (const id of ["node-b", "node-c"]) await nodes.get(id)?.end("SIGKILL");
   await until("the file on node-f", () => fileOn("node-f"));

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Cluster } from "./cluster.ts";
-import { finished } from "./process.ts";
 import { until } from "./wait.ts";
 
 interface Row {
@@ -12,7 +11,7 @@ interface Row {
 }
 
 let cluster: Cluster;
-const ctl = (...args: readonly string[]) => finished(["ctl", ...args], { env: cluster.ctlEnv });
+const ctl = (...args: readonly string[]) => cluster.ctl(...args);
 
 const ask = (key: string, more: Readonly<Record<string, unknown>> = {}): Promise<Response> =>
   fetch(`${cluster.baseUrl}/chat/completions`, {
