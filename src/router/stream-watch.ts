@@ -67,8 +67,19 @@ export class StreamWatch {
     return BORDER.test(this.#border);
   }
 
+  /** The last events; of the first of them the beginning may be missing. */
+  tail(): Buffer {
+    return Buffer.concat(this.#tail);
+  }
+
+  /** The last event that a whole stream has is there, and no error before it. */
+  get isDone(): boolean {
+    const text = this.tail().toString("latin1");
+    return TERMINAL.test(text) && !ERROR_EVENT.test(text);
+  }
+
   end(): StreamEnd {
-    const text = Buffer.concat(this.#tail).toString("latin1");
+    const text = this.tail().toString("latin1");
     const error = ERROR_EVENT.exec(text);
     if (error !== null) {
       const code = ERROR_CODE.exec(text.slice(error.index))?.[1];
@@ -86,7 +97,7 @@ export class StreamWatch {
   }
 
   usage(): Usage | undefined {
-    return readUsage(Buffer.concat(this.#tail), this.#usageAtStart);
+    return readUsage(this.tail(), this.#usageAtStart);
   }
 
   #isFirstData(chunk: Buffer, before: Buffer): boolean {
