@@ -102,13 +102,6 @@ describe("a stream whose engine dies after it has said its end", () => {
     expect(await harness.logged({ model: "m" })).toMatchObject({ outcome: "complete", estimated: true });
   });
 
-  test("even where nothing is kept, if it lacks nothing", async () => {
-    const said = [...HALF, finish("a"), DONE];
-    const { text } = await answerOf([dies(...said)], {}, { rescues: false });
-    expect(text).toBe(said.join(""));
-    expect(await harness.logged({ model: "m" })).toMatchObject({ attempts: 1, outcome: "complete" });
-  });
-
   test("or falls silent then", async () => {
     const silent: Part = async (connection) => {
       await connection.write(Buffer.concat([Buffer.from(STREAM_HEAD), chunk(HALF.join("") + finish("a"))]));
@@ -172,14 +165,15 @@ describe("a stream whose engine dies with the last token that was asked for", ()
   });
 });
 
-describe("a stream that is not whole", () => {
-  test.each<{ name: string; ask?: object; said: readonly string[] }>([
+describe("a stream that is not whole, or not known to be,", () => {
+  test.each<{ name: string; ask?: object; said: readonly string[]; rescues?: boolean }>([
+    { name: "of which nothing is kept", said: [...HALF, finish("a")], rescues: false },
     { name: "of two answers, one of which has ended", ask: { n: 2 }, said: [...HALF, finish("a")] },
     { name: "of two prompts", ask: { prompt: ["a", "b"] }, said: [...HALF, finish("a")] },
     { name: "in which the engine told of an error", said: [...HALF, 'data: {"error":{"message":"no"}}\n\n', DONE] },
     { name: "with half a call at the last token", ask: { max_tokens: 2 }, said: [...HALF, call] },
-  ])("$name: ends with an error event", async ({ ask = {}, said }) => {
-    const { text } = await answerOf([dies(...said), ends()], ask);
+  ])("$name: ends with an error event", async ({ ask = {}, said, rescues = true }) => {
+    const { text } = await answerOf([dies(...said), ends()], ask, { rescues });
     expect(text.startsWith(said.join(""))).toBe(true);
     expect(text.slice(said.join("").length)).toMatch(/^data: \{"error":\{.*\}\}\n\n$/);
     expect(await harness.logged({ outcome: "broke" })).toMatchObject({ code: 502, attempts: 1 });

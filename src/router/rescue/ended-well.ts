@@ -9,6 +9,7 @@ import type { KeptAnswer } from "./kept-answer.ts";
 interface Broken {
   /** Undefined: no answer has begun. */
   readonly relay: Relay | undefined;
+  /** Undefined: what was asked is not known any more, and so nothing can be told of what is missing. */
   readonly kept: KeptAnswer | undefined;
   readonly trace: Trace;
 }
@@ -25,14 +26,14 @@ export function endedWell(
   { relay, kept, trace }: Broken,
 ): Ending | undefined {
   const stream = relay?.stream;
-  if (relay?.hasBegun !== true || stream?.isBetweenEvents !== true) return undefined;
+  if (kept === undefined || relay?.hasBegun !== true || stream?.isBetweenEvents !== true) return undefined;
   const counts = (): Counts => {
     noteRelay(trace, relay);
     const counted = accounts.tokens(trace, BROKEN);
     trace.isPieced ||= counted.estimated;
     return counted;
   };
-  const closing = stream.isDone ? NOTHING : kept?.closing(stream.tail(), counts);
+  const closing = stream.isDone ? NOTHING : kept.closing(stream.tail(), counts);
   if (closing === undefined) return undefined;
   relay.end(closing.length === 0 ? undefined : closing, clock.monotonic());
   return relay.ending();

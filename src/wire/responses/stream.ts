@@ -23,7 +23,7 @@ export class ResponsesSpeaker implements Speaker {
     this.#ask = ask;
     this.#begun = begun;
     this.#sequence = begun?.sequence ?? 0;
-    if (begun !== undefined) this.#start = { ...UNKNOWN_START, id: textOf(begun.response["id"]) };
+    if (begun !== undefined) this.#start = { ...UNKNOWN_START, id: textOf(begun.response["id"]).replace(/^resp_/, "") };
   }
 
   begin(start: AnswerStart): string {
