@@ -9,15 +9,15 @@ type Socket = IncomingMessage["socket"];
  * request's events are over once its body was read, and an answer that waits behind another hears of nothing.
  */
 export class ClientSockets {
-  readonly #carried = new Map<Duplex, Set<Exchange>>();
+  readonly #carried = new Map<Duplex, Exchange[]>();
 
   add(socket: Socket, exchange: Exchange): void {
     const carried = this.#carried.get(socket);
     if (carried !== undefined) {
-      carried.add(exchange);
+      carried.push(exchange);
       return;
     }
-    const first = new Set([exchange]);
+    const first = [exchange];
     this.#carried.set(socket, first);
     socket.once("close", () => {
       this.#carried.delete(socket);
@@ -31,6 +31,8 @@ export class ClientSockets {
   }
 
   delete(socket: Socket, exchange: Exchange): void {
-    this.#carried.get(socket)?.delete(exchange);
+    const carried = this.#carried.get(socket);
+    const at = carried?.indexOf(exchange) ?? -1;
+    if (at !== -1) carried?.splice(at, 1);
   }
 }

@@ -10,7 +10,6 @@ import type { RouterLimits } from "./limits.ts";
 import type { RouterMetrics } from "./metrics.ts";
 import type { Visit } from "./keys/visit.ts";
 import type { RescueRoom } from "./rescue/room.ts";
-import type { Sweep } from "./sweep.ts";
 import type { RequestTracer } from "./tracing.ts";
 
 /** What every exchange of a router shares. */
@@ -26,7 +25,6 @@ export interface ExchangeContext {
   readonly asksUsage: boolean;
   /** Where streams are kept so that another replica can go on; undefined: none does. */
   readonly rescues: RescueRoom | undefined;
-  readonly sweep: Sweep;
   readonly metrics: RouterMetrics;
   readonly accounts: Accounts;
   /** Undefined: nobody collects traces. */

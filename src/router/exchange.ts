@@ -24,7 +24,7 @@ import { drainUpload, sendRefusal } from "./reply.ts";
 import { endedWell } from "./rescue/ended-well.ts";
 import { KeptAnswer } from "./rescue/kept-answer.ts";
 import { type HalfWay, notGoneOn, successorOf } from "./rescue/successor.ts";
-import type { Timed } from "./sweep.ts";
+import type { Listed } from "./roster.ts";
 import type { EngineAsk } from "./translate/ask.ts";
 import { receive, type Upload, type UploadListener } from "./upload.ts";
 import { circleRefusal } from "./upstreams/via.ts";
@@ -34,7 +34,7 @@ import type { Waiter } from "./waiting-room.ts";
  * One client's request, from its head to the end of its answer, over as many replicas as it takes. It owns its state and
  * is told of everything by events: of the upload, of its attempts at replicas, of the client's socket, of the clock.
  */
-export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
+export class Exchange implements AttemptOwner, UploadListener, Listed, Waiter {
   readonly #context: ExchangeContext;
   readonly #request: ExchangeRequest;
   readonly #trace: Trace;
@@ -57,6 +57,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   #rest: OpenBody | undefined;
   /** When something last came of the body. */
   #activeAt: Millis;
+  place = -1;
 
   constructor(context: ExchangeContext, request: ExchangeRequest) {
     this.#context = context;
@@ -68,11 +69,15 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
   }
 
   start(): void {
-    this.#context.sweep.add(this);
     const { req, visit } = this.#request;
     const refused = circleRefusal(req.headers, this.#context.fleet.cluster) ?? visit.peek();
     if (refused !== undefined) this.#refuse(refused);
     else receive(this.#request, this.#context.limits, this);
+  }
+
+  /** The connection of HTTP/1.1 that carries it. */
+  get socket(): ExchangeRequest["socket"] {
+    return this.#request.socket;
   }
 
   /** Nothing has been answered yet. */
@@ -378,7 +383,6 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const tokens = accounts.tokens(this.#trace, ending);
     this.#request.visit.leave(tokens.prompt + tokens.completion);
     accounts.settle(this.#trace, ending, tokens);
-    this.#context.sweep.delete(this);
     this.#context.onSettled(this);
   }
 

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
@@ -28,6 +27,7 @@ import { unknownModel, unknownUrl } from "./refusals.ts";
 import { refusalReply, type Reply, sendContinue, sendReply } from "./reply.ts";
 import { requestIdOf } from "./request-id.ts";
 import { RescueRoom } from "./rescue/room.ts";
+import { Roster } from "./roster.ts";
 import { Sweep, type Timed } from "./sweep.ts";
 import type { RequestTracer } from "./tracing.ts";
 
@@ -71,8 +71,7 @@ export class RouterServer {
   readonly #port: ClientPort;
   readonly #sweep: Sweep;
   readonly #sockets = new ClientSockets();
-  /** With the connection of HTTP/1.1 that carries each. */
-  readonly #exchanges = new Map<Exchange, IncomingMessage["socket"] | undefined>();
+  readonly #exchanges = new Roster<Exchange>();
   readonly #context: ExchangeContext;
   readonly #gate: Gate;
   #isStopping = false;
@@ -94,7 +93,6 @@ export class RouterServer {
       limits,
       asksUsage: options.asksUsage,
       rescues: options.rescues ? new RescueRoom() : undefined,
-      sweep: this.#sweep,
       metrics: this.metrics,
       tracer: options.tracer,
       accounts: new Accounts({ metrics: this.metrics, logger, clock, sink: options.usage }),
@@ -116,7 +114,7 @@ export class RouterServer {
   /** Resolves with the port in use. Rejects when the address cannot be listened on. */
   async listen(address: PortAddress): Promise<number> {
     const port = await this.#port.listen(address);
-    this.#sweep.add(this.#pruning);
+    this.#sweep.add(this.#ticking);
     return port;
   }
 
@@ -125,9 +123,10 @@ export class RouterServer {
     this.#port.renewTls(certificate);
   }
 
-  readonly #pruning: Timed = {
+  readonly #ticking: Timed = {
     onTick: (now) => {
       this.fleet.tick(now);
+      for (const exchange of this.#exchanges.all()) exchange.onTick(now);
     },
   };
 
@@ -152,14 +151,14 @@ export class RouterServer {
 
   /** The second time the rest goes too: clients of HTTP/2 are told first that their answers end here. */
   #cutOff(): void {
-    const exchanges = [...this.#exchanges.keys()];
+    const exchanges = this.#exchanges.all();
     for (const exchange of exchanges) exchange.abort();
     if (exchanges.length === 0) this.#port.closeAll();
   }
 
   /** Of each request that an engine works on, what is known so far. */
   running(): readonly Omit<UsageRecord, "number">[] {
-    return [...this.#exchanges.keys()].flatMap((exchange) => exchange.soFar() ?? []);
+    return this.#exchanges.all().flatMap((exchange) => exchange.soFar() ?? []);
   }
 
   /** `refusal`: what is wrong with its head. */
@@ -220,7 +219,7 @@ export class RouterServer {
   #exchange(asked: ExchangeRequest): void {
     const exchange = new Exchange(this.#context, asked);
     const { socket, body } = asked;
-    this.#exchanges.set(exchange, socket);
+    this.#exchanges.add(exchange);
     if (socket !== undefined) this.#sockets.add(socket, exchange);
     else body.once("close", exchange.onClientGone.bind(exchange));
     exchange.start();
@@ -228,7 +227,7 @@ export class RouterServer {
   }
 
   #settled(exchange: Exchange): void {
-    const socket = this.#exchanges.get(exchange);
+    const { socket } = exchange;
     this.#exchanges.delete(exchange);
     if (socket !== undefined) this.#sockets.delete(socket, exchange);
   }
