@@ -58,7 +58,11 @@ test("a person's form of a line hides the same", async () => {
 describe("lines that come by the thousand", () => {
   const FIELDS = { request_id: 'r "1"\n', key: "app", gone: undefined, ms: 3, tries: [1] };
 
-  test.each<{ readonly name: string; readonly of: (logger: Logger) => Logger; readonly fields: object }>([
+  test.each<{
+    readonly name: string;
+    readonly of: (logger: Logger) => Logger;
+    readonly fields: Readonly<Record<string, unknown>>;
+  }>([
     { name: "of a logger", of: (logger) => logger, fields: FIELDS },
     { name: "of a child", of: (logger) => logger.child({ worker: 2, who: 'a "b"' }), fields: FIELDS },
     { name: "without fields", of: (logger) => logger, fields: {} },

@@ -1,5 +1,6 @@
 import { Writable } from "node:stream";
 import { type Logger, pino } from "pino";
+import { quoted } from "../core/json-text.ts";
 import { HIDDEN, withoutSecretForms } from "../core/secret-forms.ts";
 
 export type { Logger };
@@ -34,7 +35,7 @@ export async function createLogger(
 }
 
 /** Writes a line of level info. */
-export type InfoLine = (fields: object, message: string) => void;
+export type InfoLine = (fields: Readonly<Record<string, unknown>>, message: string) => void;
 
 /**
  * For lines that come by the thousand and whose fields are the program's own: what `info` writes, without a look for secrets
@@ -42,18 +43,45 @@ export type InfoLine = (fields: object, message: string) => void;
  */
 export function infoLines(logger: Logger): InfoLine {
   const { [pino.symbols.streamSym]: stream, [pino.symbols.timeSym]: time } = logger as unknown as Inside;
-  const bound = JSON.stringify(logger.bindings()).slice(1, -1);
+  const bound = withoutSecretForms(JSON.stringify(logger.bindings()).slice(1, -1));
   const begin = `{"level":${String(pino.levels.values["info"])}`;
   const rest = bound === "" ? "" : `,${bound}`;
+  const texts = new CleanTexts();
   return (fields, message) => {
     if (!logger.isLevelEnabled("info")) return;
-    const more = JSON.stringify(fields).slice(1, -1);
-    const text = `${begin}${time()}${rest}${more === "" ? "" : `,${more}`},"msg":${JSON.stringify(message)}}\n`;
-    const line = withoutSecretsInLine(text);
+    let line = begin + time() + rest;
+    for (const name in fields) {
+      const value = fields[name];
+      if (value !== undefined) line += `,"${name}":${typeof value === "string" ? texts.quoted(value) : other(value)}`;
+    }
+    line += `,"msg":${texts.quoted(message)}}\n`;
     if (stream instanceof LineBatch) stream.writeSoon(line);
     else stream.write(line);
   };
 }
+
+const other = (value: unknown): string =>
+  typeof value === "number" ? jsonNumber(value) : withoutSecretForms(JSON.stringify(value));
+
+const jsonNumber = (value: number): string => (Number.isFinite(value) ? String(value) : "null");
+
+/** Models, paths, replicas: the same few texts on every line. */
+class CleanTexts {
+  readonly #known = new Map<string, string>();
+
+  /** As JSON, without secrets. */
+  quoted(text: string): string {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const clean = quoted(withoutSecretForms(text));
+    // Ids are longer, and each is another one.
+    if (text.length <= LONGEST_KNOWN && this.#known.size < MOST_KNOWN) this.#known.set(text, clean);
+    return clean;
+  }
+}
+
+const LONGEST_KNOWN = 32;
+const MOST_KNOWN = 2_048;
 
 interface Inside {
   readonly [pino.symbols.streamSym]: LineBatch | { write(line: string): void };
