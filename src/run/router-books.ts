@@ -47,8 +47,8 @@ export async function openRouterBooks({ stateDir, clock, logger }: RouterBooksOp
     instance,
     clock,
     logger,
-    onCounted: (entries) => {
-      for (const { keyId, spent, endedAt } of entries) keys.byId(keyId)?.use.budget.acknowledge(spent, endedAt);
+    onCounted: (spent) => {
+      for (const { keyId, tokens, endedAt } of spent) keys.byId(keyId)?.use.budget.acknowledge(tokens, endedAt);
     },
   });
   const shares = new ShareBook(keys, clock, (routers) => {

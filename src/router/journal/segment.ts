@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Millis } from "../../core/ids.ts";
 import type { UsageRecord } from "../../core/usage.ts";
 import { readAppended } from "../../platform/append-file.ts";
-import { lineOf, recordOfLine } from "../../wire/usage-line.ts";
+import { recordOfLine } from "../../wire/usage-line.ts";
 
 /** A record on its way, and what its key's budget must know of it. */
 export interface Entry {
@@ -13,8 +13,6 @@ export interface Entry {
   readonly endedAt: Millis;
   readonly line: string;
 }
-
-export const entryOf = (record: UsageRecord): Entry => ({ ...facts(record), line: lineOf(record) });
 
 const facts = ({ number, opened, keyId, tokens, endedAt }: UsageRecord): Omit<Entry, "line"> => ({
   number,

@@ -10,14 +10,15 @@ import type { UsageSink } from "../account.ts";
 import type { Heard, Said, SessionPart } from "../session-part.ts";
 import { recoverRunning, RunningFile } from "./running-file.ts";
 import { findLeftovers, type Leftover, lockPath } from "./leftovers.ts";
-import { type Entry, entryOf, readSegment, segmentPath } from "./segment.ts";
+import { batchOf, type Chunk, chunksOf, pushRecord, recordsIn, type Spent, textOf } from "./chunk.ts";
+import { readSegment, segmentPath } from "./segment.ts";
 
 /** So much is lost at most when the process is killed, and the time of a sync. */
 const FLUSH_EVERY: Millis = millis(250);
-/** In one message: about 200 KB. */
-const BATCH = 500;
-/** Records in memory that nobody has taken; more are on disk alone. */
+/** Records in memory that nobody takes; more are on disk alone. */
 const MOST_IN_MEMORY = 4_000;
+/** The same while a control plane takes them: reading them from disk again costs more than all else that is done for them. */
+const MOST_BEHIND = 50_000;
 /** The same where there is no disk. */
 const MOST_WITHOUT_DISK = 100_000;
 /** Of one file: it goes when all that is in it is counted. */
@@ -31,7 +32,7 @@ export interface UsageJournalOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called when records of this process are counted for good. */
-  readonly onCounted: (entries: readonly Entry[]) => void;
+  readonly onCounted: (spent: Iterable<Spent>) => void;
 }
 
 /** A part of a journal that nobody writes to any more. */
@@ -62,12 +63,12 @@ export class UsageJournal implements UsageSink, SessionPart {
   readonly ended: readonly string[];
   #number = 0;
   /** Not on disk yet. */
-  #fresh: Entry[] = [];
+  #fresh: Chunk[] = [];
   /** On disk, and as far as one can tell not counted. */
-  #ready: Entry[] = [];
+  #ready: Chunk[] = [];
   readonly #closed: Closed[] = [];
   /** Of the first of `#closed`. */
-  #loaded: Entry[] | undefined;
+  #loaded: Chunk[] | undefined;
   #isLoading = false;
   #outstanding: { readonly instance: string; readonly through: number } | undefined;
   #file: AppendFile | undefined;
@@ -116,7 +117,7 @@ export class UsageJournal implements UsageSink, SessionPart {
 
   add(record: Omit<UsageRecord, "number">): void {
     this.#number += 1;
-    this.#fresh.push(entryOf({ ...record, number: this.#number }));
+    pushRecord(this.#fresh, { ...record, number: this.#number });
     this.#cancelFlush ??= this.#options.clock.after(FLUSH_EVERY, () => void this.flush());
   }
 
@@ -134,16 +135,16 @@ export class UsageJournal implements UsageSink, SessionPart {
     this.#fresh = [];
     await this.#append(fresh);
     this.#ready = this.#ready.length === 0 ? fresh : this.#ready.concat(fresh);
-    if (this.#ready.length > MOST_IN_MEMORY) await this.#makeRoom();
+    if (recordsIn(this.#ready) > (this.#isOpen ? MOST_BEHIND : MOST_IN_MEMORY)) await this.#makeRoom();
     this.#wake?.();
   }
 
-  async #append(entries: readonly Entry[]): Promise<void> {
+  async #append(chunks: readonly Chunk[]): Promise<void> {
     const { folder, logger } = this.#options;
     if (folder === undefined) return;
-    const last = entries.at(-1)?.number ?? 0;
+    const last = chunks.at(-1)?.last ?? 0;
     try {
-      if ((await this.#toFile(folder, entries)) > LARGE) await this.#setAside(last);
+      if ((await this.#toFile(folder, chunks)) > LARGE) await this.#setAside(last);
     } catch (error) {
       if (!this.#hasFailed) logger.error({ reason: messageOf(error), folder }, "usage cannot be written to disk");
       this.#hasFailed = true;
@@ -153,9 +154,9 @@ export class UsageJournal implements UsageSink, SessionPart {
   }
 
   /** Answers how large the file is then. */
-  async #toFile(folder: string, entries: readonly Entry[]): Promise<number> {
-    this.#file ??= await AppendFile.create(segmentPath(folder, this.#options.instance, entries[0]?.number ?? 0));
-    await this.#file.append(`${entries.map(({ line }) => line).join("\n")}\n`);
+  async #toFile(folder: string, chunks: readonly Chunk[]): Promise<number> {
+    this.#file ??= await AppendFile.create(segmentPath(folder, this.#options.instance, chunks[0]?.first ?? 0));
+    await this.#file.append(`${textOf(chunks)}\n`);
     return this.#file.size;
   }
 
@@ -170,13 +171,12 @@ export class UsageJournal implements UsageSink, SessionPart {
     const { instance, logger } = this.#options;
     const isOnDisk = this.#options.folder !== undefined && !this.#hasFailed;
     if (isOnDisk && this.#outstanding?.instance !== instance) {
-      await this.#setAside(this.#ready.at(-1)?.number ?? 0);
+      await this.#setAside(this.#ready.at(-1)?.last ?? 0);
       for (const { path } of this.#full) this.#closed.push({ instance, path, done: undefined });
       this.#full = [];
       this.#ready = [];
-    } else if (this.#ready.length > MOST_WITHOUT_DISK) {
-      const lost = this.#ready.length - MOST_WITHOUT_DISK;
-      this.#ready = this.#ready.slice(lost);
+    } else if (recordsIn(this.#ready) > MOST_WITHOUT_DISK) {
+      const lost = recordsIn(this.#ready.splice(0, Math.ceil(this.#ready.length / 10)));
       logger.error({ lost }, "records of requests are lost: nobody has taken them and there is no room for more");
     }
   }
@@ -200,12 +200,12 @@ export class UsageJournal implements UsageSink, SessionPart {
       void this.#load(closed);
       return undefined;
     }
-    const batch = (this.#loaded ?? this.#ready).slice(0, BATCH);
+    const batch = batchOf(this.#loaded ?? this.#ready);
     const last = batch.at(-1);
     if (last === undefined) return undefined;
     const instance = closed?.instance ?? this.#options.instance;
-    this.#outstanding = { instance, through: last.number };
-    return { case: "usage", value: { instance, lines: batch.map(({ line }) => line).join("\n") } };
+    this.#outstanding = { instance, through: last.last };
+    return { case: "usage", value: { instance, lines: textOf(batch) } };
   }
 
   async #load(closed: Closed): Promise<void> {
@@ -213,7 +213,7 @@ export class UsageJournal implements UsageSink, SessionPart {
     this.#isLoading = true;
     try {
       const { entries } = await readSegment(closed.path);
-      this.#loaded = [...entries];
+      this.#loaded = chunksOf(entries);
       if (entries.length === 0) await this.#finish();
     } catch (error) {
       this.#options.logger.error(
@@ -242,9 +242,11 @@ export class UsageJournal implements UsageSink, SessionPart {
     this.#outstanding = undefined;
     const through = Number(body.value.through);
     const waiting = this.#loaded ?? this.#ready;
-    const counted = waiting.findLastIndex(({ number }) => number <= through) + 1;
+    const counted = waiting.findLastIndex(({ last }) => last <= through) + 1;
     if (counted === 0) return;
-    if (instance === this.#options.instance) this.#options.onCounted(waiting.slice(0, counted));
+    if (instance === this.#options.instance) {
+      this.#options.onCounted(waiting.slice(0, counted).flatMap((chunk) => [...chunk.spent()]));
+    }
     if (this.#loaded === undefined) this.#ready = waiting.slice(counted);
     else this.#loaded = waiting.slice(counted);
     void this.#afterCount(instance, through).then(() => this.#wake?.());
