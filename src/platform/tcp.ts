@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { connectPinned, KEEP_ALIVE_AFTER } from "./pinned-tls.ts";
+import { Outbox } from "./outbox.ts";
 import { connectTrusted } from "./trusted-tls.ts";
 
 /** What a connection tells its owner. Nothing comes after `onClose`. */
@@ -37,6 +38,7 @@ export interface TcpAddress {
 /** A TCP connection for a protocol that handles bytes itself: no streams, no events, no buffers of its own. */
 export class TcpConnection {
   readonly #socket: Socket;
+  readonly #outbox: Outbox;
   #code: string | undefined;
   /** What was sent before it was known who answers; undefined once it is. */
   #held: (() => void)[] | undefined;
@@ -67,6 +69,7 @@ export class TcpConnection {
       });
       this.#socket.on("connect", opened);
     }
+    this.#outbox = new Outbox(this.#socket);
     this.#socket.on("end", () => {
       listener.onEnd();
     });
@@ -101,9 +104,10 @@ export class TcpConnection {
       // As text of one byte a character: a buffer for both would be made and thrown away for each request.
       let joined = head;
       for (const piece of body) joined += piece.toString("latin1");
-      this.#socket.write(joined, "latin1");
+      this.#outbox.write(joined);
       return;
     }
+    this.#outbox.flush();
     this.#socket.cork();
     this.#socket.write(head, "latin1");
     for (const piece of body) this.#socket.write(piece);
@@ -112,6 +116,7 @@ export class TcpConnection {
 
   /** Sends more of a body. False: nothing more should be sent before it has drained. */
   write(pieces: readonly Buffer[]): boolean {
+    this.#outbox.flush();
     this.#socket.cork();
     for (const piece of pieces) this.#socket.write(piece);
     this.#socket.uncork();
@@ -124,7 +129,7 @@ export class TcpConnection {
 
   /** Whether everything sent has been handed to the system. */
   get isFlushed(): boolean {
-    return this.#held === undefined && this.#socket.writableLength === 0;
+    return this.#held === undefined && this.#outbox.length === 0;
   }
 
   pause(): void {
