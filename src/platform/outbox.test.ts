@@ -45,13 +45,16 @@ test("what is sent at once comes before what is written behind it", async () => 
   expect(text).toBe("one two three");
 });
 
-test("one that is full has a drain to wait for", async () => {
+test.each([1, 200])("one that is full says when it has drained, %s times over", async (times) => {
   const outbox = new Outbox(near);
   expect(outbox.isFull).toBe(false);
-  outbox.write("x".repeat(near.writableHighWaterMark));
+  outbox.write("x".repeat(near.writableHighWaterMark * times));
   expect(outbox.isFull).toBe(true);
+  const drained = new Promise<void>((resolve) => {
+    outbox.onceDrained(resolve);
+  });
   far.resume();
-  await once(near, "drain");
+  await drained;
   expect(outbox.isFull).toBe(false);
 });
 

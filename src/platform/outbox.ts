@@ -1,6 +1,9 @@
 import type { Socket } from "node:net";
 
-type Out = Pick<Socket, "write" | "writableLength" | "writableHighWaterMark" | "writableNeedDrain" | "writable">;
+type Out = Pick<
+  Socket,
+  "write" | "writableLength" | "writableHighWaterMark" | "writableNeedDrain" | "writable" | "once"
+>;
 
 /** Those that have something to send when this turn of the event loop ends. */
 let due: Outbox[] = [];
@@ -19,6 +22,7 @@ function sendAll(): void {
 export class Outbox {
   readonly #socket: Out;
   #text = "";
+  #drained: (() => void)[] = [];
 
   constructor(socket: Out) {
     this.#socket = socket;
@@ -29,7 +33,7 @@ export class Outbox {
     return this.#text.length + this.#socket.writableLength;
   }
 
-  /** Nothing more should be sent before the socket's `drain`, which comes: what is held here is enough to bring it about. */
+  /** Nothing more should be sent before it has drained. */
   get isFull(): boolean {
     return this.#socket.writableNeedDrain || this.#text.length >= this.#socket.writableHighWaterMark;
   }
@@ -44,5 +48,21 @@ export class Outbox {
     const text = this.#text;
     this.#text = "";
     if (text !== "" && this.#socket.writable) this.#socket.write(text, "latin1");
+    if (this.#drained.length > 0) this.#tellDrained();
+  }
+
+  /** Calls back when it is full no more. Not after the end of the socket. */
+  onceDrained(then: () => void): void {
+    this.#drained.push(then);
+    if (this.#text === "") this.#tellDrained();
+  }
+
+  #tellDrained(): void {
+    const drained = this.#drained;
+    this.#drained = [];
+    for (const then of drained) {
+      if (this.#socket.writableNeedDrain) this.#socket.once("drain", then);
+      else then();
+    }
   }
 }
