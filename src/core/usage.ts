@@ -77,10 +77,17 @@ const DAY_MS = 86_400_000;
 /** Days since 1970 in UTC. */
 export const dayOf = (wall: Millis): number => Math.floor(wall / DAY_MS);
 
+/** The month of the day that was asked for last: the calendar is slow, and all ask for today's. */
+let known = { day: Number.NaN, month: 0 };
+
 /** Months since the year 0 in UTC. */
 export function monthOf(wall: Millis): number {
-  const date = new Date(wall);
-  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+  const day = dayOf(wall);
+  if (day !== known.day) {
+    const date = new Date(wall);
+    known = { day, month: date.getUTCFullYear() * 12 + date.getUTCMonth() };
+  }
+  return known.month;
 }
 
 export const monthOfDay = (day: number): number => monthOf((day * DAY_MS) as Millis);
