@@ -29,8 +29,8 @@ export interface ExchangeContext {
   readonly accounts: Accounts;
   /** Undefined: nobody collects traces. */
   readonly tracer: RequestTracer | undefined;
-  /** Called once when the exchange is over. */
-  onSettled(exchange: Exchange): void;
+  /** Called once when the exchange is over. `socket`: the connection of HTTP/1.1 that carried it. */
+  onSettled(exchange: Exchange, socket: HttpExchange["socket"]): void;
 }
 
 export interface ExchangeRequest extends HttpExchange {

@@ -75,11 +75,6 @@ export class Exchange implements AttemptOwner, UploadListener, Listed, Waiter {
     else receive(this.#request, this.#context.limits, this);
   }
 
-  /** The connection of HTTP/1.1 that carries it. */
-  get socket(): ExchangeRequest["socket"] {
-    return this.#request.socket;
-  }
-
   /** Nothing has been answered yet. */
   get isOpen(): boolean {
     if (this.#state.kind === "uploading") return true;
@@ -383,7 +378,7 @@ export class Exchange implements AttemptOwner, UploadListener, Listed, Waiter {
     const tokens = accounts.tokens(this.#trace, ending);
     this.#request.visit.leave(tokens.prompt + tokens.completion);
     accounts.settle(this.#trace, ending, tokens);
-    this.#context.onSettled(this);
+    this.#context.onSettled(this, this.#request.socket);
   }
 
   /** What it counts as should the router be killed now; undefined: no engine works on it. */

@@ -96,9 +96,7 @@ export class RouterServer {
       metrics: this.metrics,
       tracer: options.tracer,
       accounts: new Accounts({ metrics: this.metrics, logger, clock, sink: options.usage }),
-      onSettled: (exchange) => {
-        this.#settled(exchange);
-      },
+      onSettled: this.#settled.bind(this),
     };
     this.#port = new ClientPort({
       clock,
@@ -226,8 +224,7 @@ export class RouterServer {
     if (asked.waitsForContinue && exchange.isOpen) sendContinue(asked.res);
   }
 
-  #settled(exchange: Exchange): void {
-    const { socket } = exchange;
+  #settled(exchange: Exchange, socket: HttpExchange["socket"]): void {
     this.#exchanges.delete(exchange);
     if (socket !== undefined) this.#sockets.delete(socket, exchange);
   }
