@@ -22,7 +22,7 @@ const READ_BYTES = 65_536;
  */
 const shared = Buffer.allocUnsafeSlow(READ_BYTES);
 
-/** Above it head and body go out as several pieces, so that no large buffer is made and filled only to join them. */
+/** Larger pieces are not joined with what is before them: that would be done in a buffer that is made and filled for it. */
 const JOIN_BYTES = 16_384;
 
 /** Where a connection goes. */
@@ -98,33 +98,25 @@ export class TcpConnection {
   }
 
   #write(head: string, body: readonly Buffer[]): void {
-    let bytes = head.length;
-    for (const piece of body) bytes += piece.length;
-    if (bytes <= JOIN_BYTES) {
-      // As text of one byte a character: a buffer for both would be made and thrown away for each request.
-      let joined = head;
-      for (const piece of body) joined += piece.toString("latin1");
-      this.#outbox.write(joined);
-      return;
-    }
-    this.#outbox.flush();
-    this.#socket.cork();
-    this.#socket.write(head, "latin1");
-    for (const piece of body) this.#socket.write(piece);
-    this.#socket.uncork();
+    this.#outbox.write(head);
+    this.#push(body);
   }
 
   /** Sends more of a body. False: nothing more should be sent before it has drained. */
   write(pieces: readonly Buffer[]): boolean {
-    this.#outbox.flush();
-    this.#socket.cork();
-    for (const piece of pieces) this.#socket.write(piece);
-    this.#socket.uncork();
-    return !this.#socket.writableNeedDrain;
+    this.#push(pieces);
+    return !this.#outbox.isFull;
+  }
+
+  #push(pieces: readonly Buffer[]): void {
+    for (const piece of pieces) {
+      if (piece.length > JOIN_BYTES) this.#outbox.push(piece);
+      else this.#outbox.write(piece.toString("latin1"));
+    }
   }
 
   onceDrained(then: () => void): void {
-    this.#socket.once("drain", then);
+    this.#outbox.onceDrained(then);
   }
 
   /** Whether everything sent has been handed to the system. */

@@ -22,7 +22,7 @@ const MOST_BEHIND = 50_000;
 /** The same where there is no disk. */
 const MOST_WITHOUT_DISK = 100_000;
 /** Of one file: it goes when all that is in it is counted. */
-const LARGE = 256 * 1024;
+const LARGE = 4 * 1024 * 1024;
 
 export interface UsageJournalOptions {
   /** Undefined: what was not sent yet is lost with the process. */
