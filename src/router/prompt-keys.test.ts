@@ -136,3 +136,14 @@ test("the same keys whatever pieces the body comes in, and never many", () => {
 test("a body with very many elements costs a few keys", () => {
   expect(keysOf({ input: [...Array(100_000).keys()] }).keys.length).toBeLessThan(32);
 });
+
+test("of long messages samples are read: what differs at an end or for long makes other keys, whatever the pieces", () => {
+  const long = (begin: string, middle: string, end: string) =>
+    keysOf(chat({ role: "user", content: begin + middle.repeat(8_000) + end }), { cuts: [700, 9_001, 20_000] });
+  const keys = long("a", "m", "z");
+  expect(keysOf(chat({ role: "user", content: `a${"m".repeat(8_000)}z` }))).toEqual(keys);
+  for (const other of [long("b", "m", "z"), long("a", "n", "z"), long("a", "m", "y")]) {
+    expect(other.keys.at(-1)).not.toBe(keys.keys.at(-1));
+    expect(other.conversation).not.toBe(keys.conversation);
+  }
+});

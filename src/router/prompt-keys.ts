@@ -55,7 +55,7 @@ export interface PromptSource {
 
 /**
  * The keys of a prompt's beginnings: after its tools and its system prompt, after its first and its last messages, and at
- * each doubling. One pass over the bytes with the machine's own CRC, nothing is parsed.
+ * each doubling. One pass over the bytes, or samples of them, with zlib's CRC; nothing is parsed.
  */
 export function promptKeys({ chunks, spans, session }: PromptSource): PromptKeys {
   const hint = hashOfHint(session === "" ? spans.cacheKey : session);
@@ -107,6 +107,11 @@ class Walk {
     this.#whole = chunks.length === 1 ? chunks[0] : undefined;
   }
 
+  #read(start: number, end: number): void {
+    if (this.#whole !== undefined) this.#crc = crcOf(this.#whole, { start, end }, this.#crc);
+    else for (const piece of piecesOf(this.#chunks, { start, end })) this.#crc = crc32(piece, this.#crc);
+  }
+
   /** Passes a range; its end gets a key, and each doubling inside it. */
   to(start: number, end: number): void {
     let from = start;
@@ -141,12 +146,21 @@ class Walk {
   }
 
   #pass(start: number, end: number): void {
-    if (this.#whole !== undefined) this.#crc = crcOf(this.#whole, { start, end }, this.#crc);
-    else for (const piece of piecesOf(this.#chunks, { start, end })) this.#crc = crc32(piece, this.#crc);
+    if (end - start <= ALL_OF) this.#read(start, end);
+    else {
+      // Two prompts that differ do so for longer than what is passed over, or at an end.
+      for (let at = start; at < end - SAMPLE; at += SAMPLE_EVERY) this.#read(at, at + SAMPLE);
+      this.#read(end - SAMPLE, end);
+    }
     this.#bytes += end - start;
     this.keys.push(this.#crc * LENGTH_STEPS + (this.#bytes % LENGTH_STEPS));
   }
 }
+
+/** Of longer ranges only samples are read: their beginning, their end, and a quarter between. */
+const ALL_OF = 2_048;
+const SAMPLE = 1_024;
+const SAMPLE_EVERY = 4_096;
 
 /** Below it the way into native code and a view of the bytes cost more than the bytes. */
 const NATIVE_FROM = 128;
