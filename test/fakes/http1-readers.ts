@@ -1,14 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { Duplex } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Duplex } from "node:stream";
 import { bytes } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { READ_HEADERS } from "../../src/router/client/client-headers.ts";
-import type { ClientRequest, ClientSocket, RequestBody } from "../../src/router/client/http-exchange.ts";
+import type { ClientRequest, RequestBody } from "../../src/router/client/http-exchange.ts";
 import { AnswerHeads } from "../../src/router/client/http1/answer-head.ts";
 import { type ConnectionOf, Http1Connection } from "../../src/router/client/http1/connection.ts";
 import { DEFAULT_LIMITS } from "../../src/router/limits.ts";
+import { Line } from "./line.ts";
 
 // The same bytes given to both readers of HTTP/1.1: the router's own, and llhttp, as Node's server has it.
 
@@ -36,44 +35,11 @@ export interface Seen {
   readonly answers: string;
 }
 
-/** One end of a connection of which the test is the other. */
-class Line extends Duplex {
-  #written: Buffer[] = [];
-
-  constructor() {
-    super({ allowHalfOpen: true });
-  }
-
-  override _read(): void {
-    return;
-  }
-
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.#written.push(chunk);
-    done();
-  }
-
-  destroySoon(): void {
-    this.end(() => this.destroy());
-  }
-
-  get written(): string {
-    return Buffer.concat(this.#written).toString("latin1");
-  }
-
-  /** Sends the pieces, each as a read of its own, and the end. */
-  async sendAll(pieces: readonly Buffer[]): Promise<void> {
-    await nextTurn();
-    for (const piece of pieces) {
-      // Whoever decodes in place must not change what the other reader is given.
-      if (piece.length > 0 && !this.destroyed) this.push(Buffer.from(piece));
-      await nextTurn();
-    }
-    if (!this.destroyed) this.push(null);
-    await nextTurn();
-    await nextTurn();
-    this.destroy();
-  }
+async function sendAll(line: Line, pieces: readonly Buffer[]): Promise<void> {
+  await line.send("");
+  for (const piece of pieces) await line.send(piece);
+  await line.finish();
+  line.destroy();
 }
 
 interface Answered {
@@ -125,8 +91,8 @@ export async function readByOwn(pieces: readonly Buffer[]): Promise<Seen> {
     },
     onGone: () => undefined,
   };
-  new Http1Connection(line as unknown as ClientSocket, of);
-  await line.sendAll(pieces);
+  new Http1Connection(line.socket, of);
+  await sendAll(line, pieces);
   return { requests, refused, answers: line.written };
 }
 
@@ -160,8 +126,8 @@ export class NodeReader {
     const line = new Line();
     this.#requests = [];
     this.#refused = undefined;
-    this.#server.emit("connection", line as unknown as Socket);
-    await line.sendAll(pieces);
+    this.#server.emit("connection", line.socket);
+    await sendAll(line, pieces);
     return { requests: this.#requests, refused: this.#refused, answers: line.written };
   }
 }

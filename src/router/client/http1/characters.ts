@@ -1,7 +1,7 @@
-export const TAB = 0x09;
+const TAB = 0x09;
 export const LF = 0x0a;
 export const CR = 0x0d;
-export const SPACE = 0x20;
+const SPACE = 0x20;
 export const COLON = 0x3a;
 const DELETE = 0x7f;
 

@@ -104,7 +104,7 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
 
   #keep(bytes: Buffer, from: number): void {
     if (from === bytes.length || this.#isEnding) this.#waiting = NOTHING;
-    else this.#waiting = from === 0 ? bytes : Buffer.from(bytes.subarray(from));
+    else this.#waiting = restOf(bytes, from);
     const isFull = this.#turn !== undefined && this.#waiting.length >= MOST_WAITING;
     if (isFull === this.#isPaused) return;
     this.#isPaused = isFull;
@@ -265,4 +265,10 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
     if (this.#turn !== undefined) return uploadIdle;
     return this.#hasAsked && this.#waiting.length === 0 ? clientIdle + IDLE_SLACK : headTime;
   }
+}
+
+/** A small rest is no reason to keep a large read; to copy a large one each time that a little of it was taken would cost more. */
+function restOf(bytes: Buffer, from: number): Buffer {
+  const rest = bytes.subarray(from);
+  return rest.length * 2 < bytes.buffer.byteLength ? Buffer.from(rest) : rest;
 }

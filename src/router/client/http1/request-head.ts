@@ -5,7 +5,7 @@ import { TARGET } from "./characters.ts";
 import { Fields } from "./fields.ts";
 
 /** How long a request's body is. */
-export type Framing = { readonly kind: "length"; readonly bytes: number } | { readonly kind: "chunked" };
+type Framing = { readonly kind: "length"; readonly bytes: number } | { readonly kind: "chunked" };
 
 interface RequestLine {
   readonly method: string;

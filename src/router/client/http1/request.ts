@@ -10,7 +10,7 @@ export interface RequestSource {
   destroy(): void;
 }
 
-/** So much of a read is kept alive by a piece of it rather than copied. */
+/** So much of a read, but no more, a piece of it keeps in memory rather than being copied out. */
 const PINNED = 2_048;
 
 /** A request over HTTP/1.1 and its body, which its connection reads into it. */
@@ -103,9 +103,8 @@ export class Http1Request implements ClientRequest, RequestBody {
 
   #tell(bytes: Buffer, from: number, to: number): void {
     if (to === from || this.#onData === undefined) return;
-    const piece = bytes.subarray(from, to);
-    // Of a large read a small piece would keep all of it.
-    this.#onData(bytes.length - piece.length > PINNED ? Buffer.from(piece) : piece);
+    const isSmall = bytes.length - (to - from) > PINNED;
+    this.#onData(isSmall ? copyOf(bytes, from, to) : bytes.subarray(from, to));
   }
 
   #end(): void {
@@ -118,6 +117,13 @@ export class Http1Request implements ClientRequest, RequestBody {
   onGone(): void {
     this.#onClose?.();
   }
+}
+
+/** In memory of its own: a pool would be kept whole as well. */
+function copyOf(bytes: Buffer, from: number, to: number): Buffer {
+  const copy = Buffer.allocUnsafeSlow(to - from);
+  bytes.copy(copy, 0, from, to);
+  return copy;
 }
 
 /** There is hardly ever more than one. */
