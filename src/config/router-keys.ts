@@ -65,6 +65,10 @@ export const routerKeys = {
     oneOf(["on", "off"]).prefault("on"),
     "Whether streams of text go on at another replica when the one that sent them dies.",
   ),
+  http1: setting(
+    oneOf(["own", "node"]).prefault("own"),
+    "Who reads clients' HTTP/1.1: llmgw itself, or Node's own server, which costs more for each request.",
+  ),
   count_streams: setting(
     flag().prefault(true),
     "Whether engines are asked for the counts of every stream. A client that did not ask for them does not see them.",

@@ -29,6 +29,7 @@ policy: least-work
 queue: { length: 10, wait: 5s, cold_wait: 1m, headroom: 0 }
 max_body: 200MiB
 rescue: off
+http1: node
 count_streams: false
 workers: 4
 state_dir: /srv/router
@@ -47,6 +48,7 @@ describe("router.yaml", () => {
       queue: { length: 1_024, wait: 120_000, cold_wait: 300_000, headroom: 1 },
       max_body: 64 * 1024 * 1024,
       rescue: "on",
+      http1: "own",
       count_streams: true,
       workers: 1,
       metrics_listen: { host: "127.0.0.1", port: 7446 },

@@ -27,6 +27,7 @@ const DEFAULTS = {
     queue: { length: 1_024, wait: 120_000, cold_wait: 300_000, headroom: 1 },
     max_body: 64 * 1024 * 1024,
     rescue: "on",
+    http1: "own",
     count_streams: true,
   },
   engines: {},
@@ -49,6 +50,7 @@ router:
   queue: { length: 10, wait: 5s, cold_wait: 1m, headroom: 0 }
   max_body: 1MB
   rescue: off
+  http1: node
   count_streams: false
 engines:
   llama.cpp: { version: b12000, source: "https://mirror.example/llama/" }
@@ -85,6 +87,7 @@ describe("server.yaml", () => {
         queue: { length: 10, wait: 5_000, cold_wait: 60_000, headroom: 0 },
         max_body: 1_000_000,
         rescue: "off",
+        http1: "node",
         count_streams: false,
       },
       engines: {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest } from "./client/http-exchange.ts";
 import { ERRORS } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import type { Attempt, TokenUse, UsageRecord } from "../core/usage.ts";
@@ -71,7 +71,7 @@ export function newTrace(
     readonly path: string;
     readonly visit: { readonly key: string | undefined; readonly keyId: string | undefined };
   },
-  { method, headers }: Pick<IncomingMessage, "method" | "headers">,
+  { method, headers }: Pick<ClientRequest, "method" | "headers">,
   now: Millis,
 ): Trace {
   const { "x-client-request-id": clientRequestId, "x-stainless-retry-count": clientRetry } = headers;

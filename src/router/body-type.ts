@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { ClientHeaders } from "./client/client-headers.ts";
 import type { Refusal } from "./error-body.ts";
 
 /** What a path's body is written in. */
@@ -20,7 +20,7 @@ export type ReadAs =
 /** What tools write that were told nothing else. A page of any origin may send it too, and without asking first. */
 const CARELESS: ReadonlySet<string> = new Set(["text/plain", "application/x-www-form-urlencoded"]);
 
-type Headers = Pick<IncomingHttpHeaders, "content-type" | "origin">;
+type Headers = Pick<ClientHeaders, "content-type" | "origin">;
 
 const AS_JSON: ReadAs = { kind: "json" };
 

@@ -1,11 +1,11 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { ClientHeaders } from "./client/client-headers.ts";
 import { type AllowedOrigins, corsHeaders } from "./cors.ts";
 import type { ErrorShape } from "./error-body.ts";
 
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
 interface Asked {
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: ClientHeaders;
   readonly shape: ErrorShape;
   readonly requestId: string;
 }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { ClientHeaders } from "./client/client-headers.ts";
 import type { EngineApi } from "../core/engine-api.ts";
 import type { BodyType } from "./body-type.ts";
 import type { ErrorShape } from "./error-body.ts";
@@ -81,7 +81,7 @@ export function findEndpoint(path: string): Endpoint | undefined {
 export const methodsOf = ({ kind }: Endpoint): readonly string[] => (kind === "engine" ? ["POST"] : ["GET", "HEAD"]);
 
 /** Whose errors a path's client reads. Anthropic's clients ask for models by the same path, and say who they are. */
-export function shapeOf(path: string, headers: IncomingHttpHeaders): ErrorShape {
+export function shapeOf(path: string, headers: ClientHeaders): ErrorShape {
   const endpoint = ENDPOINTS.get(path);
   if (endpoint?.kind === "engine") return endpoint.errors;
   const isModels = path === "/v1/models" || path.startsWith(MODEL_PREFIX);

@@ -1,4 +1,7 @@
-import type { Readable } from "node:stream";
+import type { RequestBody } from "./client/http-exchange.ts";
+
+/** Where a body comes from. */
+export type BodySource = Pick<RequestBody, "pause" | "resume">;
 
 /** Where the rest of a body goes. */
 export interface BodySink {
@@ -23,7 +26,7 @@ export function asChunk(pieces: readonly Buffer[]): readonly Buffer[] {
  * it does not keep up, and what was passed on is held no longer: from then on the request cannot be repeated.
  */
 export class OpenBody {
-  readonly #source: Readable;
+  readonly #source: BodySource;
   readonly #hasLength: boolean;
   #sink: BodySink | undefined;
   #phase: "coming" | "whole" | "over" = "coming";
@@ -37,7 +40,7 @@ export class OpenBody {
   ending: readonly Buffer[] = [];
 
   /** `hasLength`: the client said how long the whole is. */
-  constructor(source: Readable, hasLength: boolean) {
+  constructor(source: BodySource, hasLength: boolean) {
     this.#source = source;
     this.#hasLength = hasLength;
     source.pause();

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest } from "./client/http-exchange.ts";
 import { crc32 } from "node:zlib";
 import { hashText } from "../routing/hash.ts";
 import { NO_PROMPT, type PromptKeys } from "../routing/prompt.ts";
@@ -15,11 +15,11 @@ const KEYS = 2 ** 32 * LENGTH_STEPS;
 
 /** The names of a request's prompt: made when the first of them is asked for, and once, because a prompt can be long. */
 export class PromptNames {
-  readonly #req: Pick<IncomingMessage, "headers">;
+  readonly #req: Pick<ClientRequest, "headers">;
   readonly #body: Omit<PromptSource, "session">;
   #made: PromptKeys | undefined;
 
-  constructor(req: Pick<IncomingMessage, "headers">, body: Omit<PromptSource, "session">) {
+  constructor(req: Pick<ClientRequest, "headers">, body: Omit<PromptSource, "session">) {
     this.#req = req;
     this.#body = body;
   }

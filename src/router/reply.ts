@@ -36,7 +36,7 @@ export function sendReply(clock: Clock, { req, body, res }: HttpExchange, reply:
     cancel();
     res.end();
   });
-  body.on("error", cancel);
+  body.once("close", cancel);
   body.resume();
 }
 

@@ -8,12 +8,19 @@ import type { Logger } from "../platform/logger.ts";
 import { ROUTING_POLICIES, type RoutingPolicyName } from "../routing/policies.ts";
 import { Accounts, type UsageSink } from "./account.ts";
 import { ClientSockets } from "./client-sockets.ts";
-import type { HttpExchange } from "./client/http-exchange.ts";
-import { ClientPort, type PortAddress } from "./client/port.ts";
-import type { ExchangeContext, ExchangeRequest } from "./context.ts";
+import type { Carried, HttpExchange } from "./client/http-exchange.ts";
+import { ClientPort, type Http1Reader, type PortAddress } from "./client/port.ts";
+import type { ExchangeContext } from "./context.ts";
 import { type AllowedOrigins, preflightHeaders } from "./cors.ts";
 import { echoedHeaders } from "./echoed-headers.ts";
-import { type Endpoint, findEndpoint, type KeyedEndpoint, methodsOf, shapeOf } from "./endpoints.ts";
+import {
+  type Endpoint,
+  type EngineEndpoint,
+  findEndpoint,
+  type KeyedEndpoint,
+  methodsOf,
+  shapeOf,
+} from "./endpoints.ts";
 import type { ErrorShape, Refusal } from "./error-body.ts";
 import { Exchange } from "./exchange.ts";
 import { Fleet } from "./fleet.ts";
@@ -43,6 +50,7 @@ export interface RouterServerOptions {
   readonly rescues: boolean;
   readonly cors: AllowedOrigins;
   readonly auth: RouterAuth;
+  readonly http1: Http1Reader;
   /** PEM texts. Without them the router speaks plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Takes the record of each request. */
@@ -103,6 +111,7 @@ export class RouterServer {
       logger,
       limits,
       sweep: this.#sweep,
+      http1: options.http1,
       tls: options.tls,
       onRequest: this.#onRequest.bind(this),
       onBroken: this.#onBroken.bind(this),
@@ -160,68 +169,85 @@ export class RouterServer {
   }
 
   /** `refusal`: what is wrong with its head. */
-  #onRequest(http: HttpExchange, refusal?: Refusal): void {
-    const { req, res } = http;
+  #onRequest(http: HttpExchange, refusal?: Refusal): Carried | undefined {
+    const { req, body, res, socket, waitsForContinue } = http;
     if (this.#isStopping) res.closeAfter?.();
     const { path, target } = splitTarget(req.url ?? "/");
     const requestId = requestIdOf(req.headers["x-request-id"]);
     const shape = shapeOf(path, req.headers);
     const extraHeaders = echoedHeaders({ headers: req.headers, shape, requestId }, this.#options.cors);
-    const asked: Asked = { ...http, path, target, requestId, shape, extraHeaders };
+    const asked: Asked = { req, body, res, socket, waitsForContinue, path, target, requestId, shape, extraHeaders };
     const endpoint = findEndpoint(path);
     if (refusal !== undefined || endpoint === undefined) {
       this.#refuse(asked, refusal ?? unknownUrl(path));
-      return;
+      return undefined;
     }
     if (req.method === "OPTIONS") this.#preflight(asked, endpoint);
     else if (!methodsOf(endpoint).includes(req.method ?? "")) this.#refuseMethod(asked, endpoint);
-    else this.#answer(asked, endpoint);
+    else return this.#answer(asked, endpoint);
+    return undefined;
   }
 
-  #answer(asked: Asked, endpoint: Endpoint): void {
+  #answer(asked: Asked, endpoint: Endpoint): Carried | undefined {
     switch (endpoint.kind) {
       case "engine":
       case "models":
       case "model":
-        this.#answerByKey(asked, endpoint);
-        return;
+        return this.#answerByKey(asked, endpoint);
       case "health":
         this.#reply(asked, 200, '{"status":"ok"}');
-        return;
+        return undefined;
       case "readiness":
         this.#readiness(asked);
-        return;
+        return undefined;
       case "metrics":
         void this.#metricsText(asked);
-        return;
+        return undefined;
       default:
-        assertNever(endpoint);
+        return assertNever(endpoint);
     }
   }
 
-  #answerByKey(asked: Asked, endpoint: KeyedEndpoint): void {
+  #answerByKey(asked: Asked, endpoint: KeyedEndpoint): Carried | undefined {
     const entered = this.#gate.enter(asked.req.headers);
     if (!entered.ok) {
       const { refusal, headers } = entered.error;
       this.metrics.turnedAway(ERRORS[refusal.code].http);
       this.#refuse(asked, refusal, headers);
     } else if (endpoint.kind === "engine") {
-      this.#exchange({ ...asked, endpoint, visit: entered.value });
+      return this.#exchange(asked, endpoint, entered.value);
     } else if (endpoint.kind === "models") {
       const routes = [...this.fleet.models()].map(({ route }) => route);
       const seen = routes.filter(({ name }) => entered.value.mayAsk(name));
       this.#reply(asked, 200, modelListBody(seen, pageOf(asked.target)));
     } else this.#model(asked, endpoint.name, entered.value);
+    return undefined;
   }
 
-  #exchange(asked: ExchangeRequest): void {
-    const exchange = new Exchange(this.#context, asked);
-    const { socket, body } = asked;
+  #exchange(asked: Asked, endpoint: EngineEndpoint, visit: Visit): Carried {
+    const { req, body, res, socket, waitsForContinue } = asked;
+    const { path, target, requestId, shape, extraHeaders } = asked;
+    // Written out: copies by spreading are slow, and this is made for each request.
+    const http = {
+      req,
+      body,
+      res,
+      socket,
+      waitsForContinue,
+      path,
+      target,
+      requestId,
+      shape,
+      extraHeaders,
+      endpoint,
+      visit,
+    };
+    const exchange = new Exchange(this.#context, http);
     this.#exchanges.add(exchange);
     if (socket !== undefined) this.#sockets.add(socket, exchange);
-    else body.once("close", exchange.onClientGone.bind(exchange));
     exchange.start();
-    if (asked.waitsForContinue && exchange.isOpen) sendContinue(asked.res);
+    if (waitsForContinue && exchange.isOpen) sendContinue(res);
+    return exchange;
   }
 
   #settled(exchange: Exchange, socket: HttpExchange["socket"]): void {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest } from "./client/http-exchange.ts";
 import type { Millis } from "../core/ids.ts";
 import type { ReplicaRoute } from "../core/route.ts";
 import type { TokenUse } from "../core/usage.ts";
@@ -7,7 +7,7 @@ import type { Ending, Trace } from "./account.ts";
 /** Follows requests for whoever collects traces. */
 export interface RequestTracer {
   /** Undefined: this request is not recorded. */
-  begin(req: Pick<IncomingMessage, "method" | "headers">, path: string): RequestSpan | undefined;
+  begin(req: Pick<ClientRequest, "method" | "headers">, path: string): RequestSpan | undefined;
 }
 
 /** One request, from its head to its end. Never its content. */

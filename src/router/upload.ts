@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import { formatBytes } from "../core/format.ts";
 import type { Bytes } from "../core/ids.ts";
@@ -6,11 +5,11 @@ import type { Result } from "../core/result.ts";
 import { readAs } from "./body-type.ts";
 import type { Body } from "./ask-usage.ts";
 import type { BodySpans } from "./body-spans.ts";
-import type { HttpExchange } from "./client/http-exchange.ts";
+import type { HttpExchange, RequestBody } from "./client/http-exchange.ts";
 import type { ExchangeRequest } from "./context.ts";
 import type { Refusal } from "./error-body.ts";
 import type { RouterLimits } from "./limits.ts";
-import { OpenBody } from "./open-body.ts";
+import { type BodySource, OpenBody } from "./open-body.ts";
 import { isSettled, Passing } from "./passing.ts";
 import type { RoutingFields, SoFar } from "./routing-fields.ts";
 import { BodyScanner } from "./scan-body.ts";
@@ -38,6 +37,8 @@ const DECODERS = {
   br: createBrotliDecompress,
   zstd: createZstdDecompress,
 } as const;
+type Decoder = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
+
 const PLAIN: ReadonlySet<string> = new Set(["", "identity"]);
 
 const isDecodable = (coding: string): coding is keyof typeof DECODERS => coding in DECODERS;
@@ -101,24 +102,34 @@ function readPlain({ req, body }: Incoming, receiver: Receiver): void {
 function readEncoded({ req, body }: Incoming, coding: keyof typeof DECODERS, receiver: Receiver): void {
   const decoder = DECODERS[coding]();
   receiver.reads(decoder, undefined);
-  body.pipe(decoder);
+  decodeInto(decoder, body);
   decoder.on("data", (chunk: Buffer) => {
     receiver.push(chunk);
-    if (!receiver.isOver) return;
-    body.unpipe(decoder);
-    decoder.destroy();
+    if (receiver.isOver) decoder.destroy();
   });
   const isBrokenOff = (): boolean => body.readableEnded && !req.complete;
   decoder.on("end", () => {
     if (!isBrokenOff()) receiver.end();
   });
   decoder.on("error", (error: Error) => {
-    body.unpipe(decoder);
     if (isBrokenOff()) return;
     receiver.refuse({
       code: "BAD_REQUEST",
       message: `The body is not what its Content-Encoding ${coding} says: ${error.message}.`,
     });
+  });
+}
+
+/** Whatever comes when the decoder is gone is read over. */
+function decodeInto(decoder: Decoder, body: RequestBody): void {
+  const goOn = (): void => void body.resume();
+  decoder.on("drain", goOn);
+  decoder.on("close", goOn);
+  body.on("data", (chunk: Buffer) => {
+    if (!decoder.destroyed && !decoder.write(chunk)) body.pause();
+  });
+  body.on("end", () => {
+    if (!decoder.destroyed) decoder.end();
   });
 }
 
@@ -132,7 +143,7 @@ interface Receiving {
 /** Collects the pieces and scans them as they come; or, once it is known whom to ask, passes them on. */
 class Receiver {
   readonly #of: Receiving;
-  #source: Readable | undefined;
+  #source: BodySource | undefined;
   #length: number | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -144,7 +155,7 @@ class Receiver {
   }
 
   /** `length`: what the client says that it will send. */
-  reads(source: Readable, length: number | undefined): void {
+  reads(source: BodySource, length: number | undefined): void {
     this.#source = source;
     this.#length = length;
   }

@@ -26,13 +26,13 @@ export async function openInnerRouter(
   { config, dataDir, logger, clock, env }: InnerRouterOptions,
   transport: Transport,
 ): Promise<InnerRouter | undefined> {
-  const { listen, tls, auth, cors, policy, queue, count_streams: asksUsage, rescue } = config;
+  const { listen, tls, auth, cors, policy, queue, http1, count_streams: asksUsage, rescue } = config;
   if (listen === undefined) return undefined;
   const followed =
     tls === undefined ? undefined : await followServerTls({ files: tls, where: "router.tls", clock, logger });
   try {
     const router = await startRouter({
-      ...{ listen, transport, logger, auth, cors, policy, asksUsage, clock, env },
+      ...{ listen, transport, logger, auth, cors, policy, http1, asksUsage, clock, env },
       stateDir: join(dataDir, "router"),
       rescues: rescue === "on",
       limits: {

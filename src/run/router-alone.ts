@@ -44,10 +44,10 @@ export async function startRouterAlone(options: RouterAloneOptions): Promise<Run
       followed.close();
     });
   }
-  const { listen, auth, cors, policy, queue, count_streams: asksUsage, rescue } = config;
+  const { listen, auth, cors, policy, queue, http1, count_streams: asksUsage, rescue } = config;
   const router = await startRouter({
     listen: { ...listen, isShared: part.count > 1 },
-    ...{ logger, auth, cors, policy, asksUsage, clock, env, stateDir },
+    ...{ logger, auth, cors, policy, http1, asksUsage, clock, env, stateDir },
     rescues: rescue === "on",
     transport: routerDial({ servers: config.servers, token: config.token, tls: identity, env, clock }),
     lastKnown: { path: join(stateDir, "last-known.json"), writes: part.index === 0 },

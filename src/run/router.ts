@@ -6,7 +6,7 @@ import type { Logger } from "../platform/logger.ts";
 import type { RouterAuth } from "../router/keys/gate.ts";
 import { DEFAULT_LIMITS, type RouterLimits } from "../router/limits.ts";
 import type { RoutingPolicyName } from "../routing/policies.ts";
-import type { PortAddress } from "../router/client/port.ts";
+import type { Http1Reader, PortAddress } from "../router/client/port.ts";
 import { RouterServer } from "../router/server.ts";
 import { onlyControlPlane, type ControlPlanes } from "../router/control-line.ts";
 import { LastKnown, type LastKnownOptions } from "../router/state/last-known.ts";
@@ -25,6 +25,8 @@ export interface RouterOptions {
   readonly logger: Logger;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** Who reads HTTP/1.1; this program itself by default. */
+  readonly http1?: Http1Reader;
   /** Origins whose pages may call the router; "*" for all. None by default: a page must not use a router unasked. */
   readonly cors?: readonly string[];
   /** "keys": only those are served who show a key that the control plane knows. Left out: everybody. */
@@ -105,11 +107,12 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
 }
 
 /** What is not set is as it usually is. */
-const settingsOf = ({ limits, policy, asksUsage, rescues, cors, auth, tls }: RouterOptions) => ({
+const settingsOf = ({ limits, policy, asksUsage, rescues, http1, cors, auth, tls }: RouterOptions) => ({
   limits: { ...DEFAULT_LIMITS, ...limits },
   policy: policy ?? ("prefix-affinity" as const),
   asksUsage: asksUsage ?? true,
   rescues: rescues ?? true,
+  http1: http1 ?? ("own" as const),
   cors: cors ?? [],
   auth: auth ?? ("none" as const),
   tls,

@@ -13,7 +13,7 @@ interface Bad {
   readonly code: string | null;
 }
 
-describe.each<Version>(["HTTP/1.1", "HTTP/2 with TLS"])("over %s", (version) => {
+describe.each<Version>(["HTTP/1.1", "HTTP/1.1 by Node", "HTTP/2 with TLS"])("over %s", (version) => {
   let harness: RouterHarness;
   let engine: RawUpstream;
   let client: VersionClient;

@@ -19,9 +19,9 @@ async function start(options: Partial<RouterOptions> = {}): Promise<RawUpstream>
   return started.upstream;
 }
 
-describe("connections of clients", () => {
+describe.each(["own", "node"] as const)("connections of clients, read by %s", (http1) => {
   test("B100 an idle one is kept for longer than load balancers do", async () => {
-    await start();
+    await start({ http1 });
     const client = await RawClient.connect(harness.url);
     client.send(post('{"model":"m"}'));
     const first = await client.waitFor('{"ok":true}');
@@ -31,7 +31,7 @@ describe("connections of clients", () => {
   });
 
   test("B100 stopping closes idle ones at once and lets a stream end", async () => {
-    harness = await RouterHarness.start({ limits: { tick: millis(20) } });
+    harness = await RouterHarness.start({ http1, limits: { tick: millis(20) } });
     let open: UpstreamConnection | undefined;
     const upstream = harness.adopt(
       await RawUpstream.onRequest(async (connection) => {
@@ -55,7 +55,7 @@ describe("connections of clients", () => {
   });
 
   test("stopping cuts what does not end within the limit", async () => {
-    harness = await RouterHarness.start({ limits: { tick: millis(20), stop: millis(200) } });
+    harness = await RouterHarness.start({ http1, limits: { tick: millis(20), stop: millis(200) } });
     const upstream = await harness.upstream(() => undefined);
     await harness.serve({ m: [upstream] });
     const client = await RawClient.connect(harness.url);
@@ -68,7 +68,7 @@ describe("connections of clients", () => {
   test.each([true, false])(
     "B103 B104 a client that leaves during prefill ends the engine's request (stream: %s)",
     async (stream) => {
-      harness = await RouterHarness.start({ limits: { tick: millis(20) } });
+      harness = await RouterHarness.start({ http1, limits: { tick: millis(20) } });
       const upstream = await harness.upstream(() => undefined);
       await harness.serve({ m: [upstream] });
       const client = await RawClient.connect(harness.url);
@@ -83,7 +83,7 @@ describe("connections of clients", () => {
   );
 
   test("a client that closes its half, as a killed process does, has left too", async () => {
-    harness = await RouterHarness.start({ limits: { tick: millis(20) } });
+    harness = await RouterHarness.start({ http1, limits: { tick: millis(20) } });
     const upstream = await harness.upstream(() => undefined);
     await harness.serve({ m: [upstream] });
     const client = await RawClient.connect(harness.url);
@@ -94,7 +94,7 @@ describe("connections of clients", () => {
   });
 
   test("requests sent ahead on one connection are answered in their order", async () => {
-    const upstream = await start();
+    const upstream = await start({ http1 });
     const client = await RawClient.connect(harness.url);
     client.send(Buffer.concat([post('{"model":"m"}'), post('{"model":"none"}'), post('{"model":"m"}')]));
     await until("three answers", () => client.text.split("HTTP/1.1 ").length === 4);

@@ -54,7 +54,7 @@ async function first(engine: ReadingEngine): Promise<ReadRequest> {
   return until("the engine asked", () => engine.requests[0]);
 }
 
-describe.each<Version>(["HTTP/1.1", "HTTP/2 with TLS"])("over %s", (version) => {
+describe.each<Version>(["HTTP/1.1", "HTTP/1.1 by Node", "HTTP/2 with TLS"])("over %s", (version) => {
   test.each([
     { name: "of a known length keeps it", path: "/v1/embeddings", hasLength: true, want: "content-length" },
     {

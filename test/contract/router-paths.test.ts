@@ -136,7 +136,7 @@ describe("B119 pages of other origins", () => {
   });
 });
 
-describe("what is no HTTP", () => {
+describe.each(["own", "node"] as const)("what is no HTTP, read by %s", (http1) => {
   test.each([
     ["garbage", "NOT HTTP\r\n\r\n", 400, null],
     [
@@ -179,7 +179,7 @@ describe("what is no HTTP", () => {
       "headers_too_large",
     ],
   ])("%s gets an answer in OpenAI's shape and no engine", async (_name, text, status, code) => {
-    const upstream = await start();
+    const upstream = await start({ http1 });
     const client = await RawClient.connect(harness.url);
     client.send(text);
     const answer = await client.waitForClose();
@@ -192,14 +192,14 @@ describe("what is no HTTP", () => {
   });
 
   test("a path that is longer than all headers may be is 431", async () => {
-    await start();
+    await start({ http1 });
     const client = await RawClient.connect(harness.url);
     client.send(`GET /${"a".repeat(70 * 1024)} HTTP/1.1\r\nHost: x\r\n\r\n`);
     expect(await client.waitForClose()).toMatch(/^HTTP\/1\.1 431 /);
   });
 
   test("of 1,900 headers none is lost, 4,000 are 431", async () => {
-    const upstream = await start();
+    const upstream = await start({ http1 });
     const fields = (count: number): string => Array.from({ length: count }, (_, n) => `X${String(n)}: y\r\n`).join("");
     const client = await RawClient.connect(harness.url);
     client.send(post('{"model":"m"}', fields(1_900)));
@@ -211,7 +211,7 @@ describe("what is no HTTP", () => {
   });
 
   test("headers of 60 KiB are taken", async () => {
-    await start();
+    await start({ http1 });
     const client = await RawClient.connect(harness.url);
     client.send(post('{"model":"m"}', `X-Attest: ${"x".repeat(60 * 1024)}\r\n`));
     await client.waitFor('{"ok":true}');
@@ -219,7 +219,7 @@ describe("what is no HTTP", () => {
   });
 
   test("a head that comes byte by byte for ever is ended", async () => {
-    await start({ limits: { headTime: millis(500) } });
+    await start({ http1, limits: { headTime: millis(500) } });
     const client = await RawClient.connect(harness.url);
     client.send("POST /v1/chat/completions HTTP/1.1\r\n");
     const drip = setInterval(() => {
@@ -231,7 +231,7 @@ describe("what is no HTTP", () => {
   });
 
   test("bytes above ASCII in a key do no harm", async () => {
-    await start();
+    await start({ http1 });
     const client = await RawClient.connect(harness.url);
     client.send(post('{"model":"m"}', "Authorization: Bearer sk-test\u00e9\r\nX-Other: \u00e9\r\n"));
     await client.waitFor('{"ok":true}');

@@ -5,9 +5,23 @@ import type { Duplex } from "node:stream";
 import { until } from "../e2e/wait.ts";
 
 /** How a client speaks to a router. */
-export type Version = "HTTP/1.1" | "HTTP/1.1 with TLS" | "HTTP/2" | "HTTP/2 with TLS";
+export type Version =
+  | "HTTP/1.1"
+  | "HTTP/1.1 with TLS"
+  /** Which is read by Node's own server. */
+  | "HTTP/1.1 by Node"
+  | "HTTP/1.1 with TLS by Node"
+  | "HTTP/2"
+  | "HTTP/2 with TLS";
 
-export const VERSIONS: readonly Version[] = ["HTTP/1.1", "HTTP/1.1 with TLS", "HTTP/2", "HTTP/2 with TLS"];
+export const VERSIONS: readonly Version[] = [
+  "HTTP/1.1",
+  "HTTP/1.1 with TLS",
+  "HTTP/1.1 by Node",
+  "HTTP/1.1 with TLS by Node",
+  "HTTP/2",
+  "HTTP/2 with TLS",
+];
 
 export interface Ask {
   readonly method?: string;

@@ -2,6 +2,7 @@ import { adminTarget } from "./admin.ts";
 import { agentStreamTarget } from "./agent-stream.ts";
 import { configTarget } from "./texts.ts";
 import { headerTarget } from "./headers.ts";
+import { http1Target } from "./http1.ts";
 import { routerTarget } from "./router.ts";
 import type { Target } from "./target.ts";
 import { toolTarget } from "./tools.ts";
@@ -11,6 +12,7 @@ export const TARGETS: readonly Target[] = [
   agentStreamTarget,
   adminTarget,
   routerTarget,
+  http1Target,
   configTarget,
   headerTarget,
   toolTarget,

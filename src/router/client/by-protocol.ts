@@ -1,44 +1,35 @@
-import type { Server } from "node:http";
 import { Server as TlsServer, type TLSSocket } from "node:tls";
 import type { Millis } from "../../core/ids.ts";
 import { endpointsOf } from "../../platform/far-end.ts";
 import { whenProtocolKnown } from "../../platform/sniff.ts";
+import type { ClientSocket } from "./http-exchange.ts";
+import type { Http1Server } from "./http1-server.ts";
 import type { Http2Sessions } from "./http2-sessions.ts";
 
-type Socket = Parameters<typeof whenProtocolKnown>[0];
-
-/** What TLS offers its clients, the better one first. */
-export const PROTOCOLS: readonly string[] = ["h2", "http/1.1"];
-
 /**
- * Has one port speak both versions: a server of HTTP/1.1 keeps its own connections and gives the others away. With TLS
- * the handshake has told which they are, without it their first bytes do.
+ * Has one port speak both versions: of the connections that a server accepts each goes to whoever reads its version. With TLS
+ * the handshake has told which that is, without it the first bytes do.
  */
 export class ProtocolSplit {
+  readonly #http1: Http1Server;
   readonly #http2: Http2Sessions;
-  readonly #toHttp1: (socket: Socket) => void;
   readonly #patience: Millis;
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new Set<ClientSocket>();
   /** Those of which it is not known yet what they speak. */
-  readonly #silent = new Map<string, Socket>();
+  readonly #silent = new Map<string, ClientSocket>();
 
   /** `patience`: how long the first bytes may take. */
-  constructor(server: Server, http2: Http2Sessions, patience: Millis) {
+  constructor(http1: Http1Server, http2: Http2Sessions, patience: Millis) {
+    this.#http1 = http1;
     this.#http2 = http2;
     this.#patience = patience;
-    const isTls = server instanceof TlsServer;
-    const event = isTls ? "secureConnection" : "connection";
-    const own = server.listeners(event) as ((this: Server, socket: Socket) => void)[];
-    this.#toHttp1 = (socket) => {
-      for (const listener of own) listener.call(server, socket);
-    };
-    server.removeAllListeners(event);
+    const { server } = http1;
     server.on("connection", this.#add.bind(this));
-    if (isTls) server.on("secureConnection", this.#byHandshake.bind(this));
+    if (server instanceof TlsServer) server.on("secureConnection", this.#byHandshake.bind(this));
     else server.on("connection", this.#byFirstBytes.bind(this));
   }
 
-  #add(socket: Socket): void {
+  #add(socket: ClientSocket): void {
     this.#sockets.add(socket);
     const name = endpointsOf(socket);
     this.#silent.set(name, socket);
@@ -51,10 +42,10 @@ export class ProtocolSplit {
   #byHandshake(socket: TLSSocket): void {
     this.#silent.delete(endpointsOf(socket));
     if (socket.alpnProtocol === "h2") this.#http2.take(socket);
-    else this.#toHttp1(socket);
+    else this.#http1.take(socket);
   }
 
-  #byFirstBytes(socket: Socket): void {
+  #byFirstBytes(socket: ClientSocket): void {
     // Until one of the two has it, nobody else would hear that it broke.
     const onError = (): void => undefined;
     socket.on("error", onError);
@@ -62,7 +53,7 @@ export class ProtocolSplit {
       this.#silent.delete(endpointsOf(socket));
       socket.off("error", onError);
       if (protocol === "http2") this.#http2.take(socket);
-      else this.#toHttp1(socket);
+      else this.#http1.take(socket);
     });
   }
 

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { ClientHeaders } from "../client/client-headers.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Later } from "../refusals.ts";
@@ -33,7 +33,7 @@ export class Gate {
   }
 
   /** Never throws, whatever the headers hold. */
-  enter(headers: IncomingHttpHeaders): Result<Visit, Later> {
+  enter(headers: ClientHeaders): Result<Visit, Later> {
     if (this.#auth === "none") return ok(OPEN_VISIT);
     const bearer = bearerOf(headers);
     const inHeader = headerKeyOf(headers);

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { ClientHeaders } from "../client/client-headers.ts";
 
 const BEARER = /^bearer +(\S.*)$/i;
 /** Shorter keys are not shown at all: a few characters of them are too large a part. */
@@ -6,11 +6,11 @@ const SHORTEST_SHOWN = 20;
 const SHOWN_END = 4;
 
 /** The key in the Authorization header; undefined: there is none. */
-export const bearerOf = ({ authorization }: IncomingHttpHeaders): string | undefined =>
+export const bearerOf = ({ authorization }: ClientHeaders): string | undefined =>
   authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]?.trimEnd();
 
 /** The key as clients of Messages send it. */
-export function headerKeyOf(headers: IncomingHttpHeaders): string | undefined {
+export function headerKeyOf(headers: ClientHeaders): string | undefined {
   const key = headers["x-api-key"];
   return typeof key === "string" && key !== "" ? key : undefined;
 }

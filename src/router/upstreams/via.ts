@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { ClientHeaders } from "../client/client-headers.ts";
 import type { Later } from "../refusals.ts";
 
 /** Which clusters' routers a request has passed on its way here, in the order of passing. */
@@ -11,7 +11,7 @@ const CLUSTER = /^[\w.-]{1,128}$/;
 /** In the place of a cluster that has not told its name yet. */
 const UNNAMED = "llmgw";
 
-function passed(headers: IncomingHttpHeaders): readonly string[] {
+function passed(headers: ClientHeaders): readonly string[] {
   const value = headers[VIA];
   if (typeof value !== "string") return [];
   return value
@@ -21,12 +21,12 @@ function passed(headers: IncomingHttpHeaders): readonly string[] {
 }
 
 /** The header line of a request that leaves the cluster. */
-export function viaLine(headers: IncomingHttpHeaders, cluster: string): string {
+export function viaLine(headers: ClientHeaders, cluster: string): string {
   return `${VIA}: ${[...passed(headers), cluster === "" ? UNNAMED : cluster].join(", ")}\r\n`;
 }
 
 /** Why a request that has come back is not sent on its way again; undefined: it has not. */
-export function circleRefusal(headers: IncomingHttpHeaders, cluster: string): Later | undefined {
+export function circleRefusal(headers: ClientHeaders, cluster: string): Later | undefined {
   const names = passed(headers);
   const isBack = cluster !== "" && names.includes(cluster);
   if (!isBack && names.length < MOST_HOPS) return undefined;

@@ -1,0 +1,132 @@
+import type { ClientResponse, ClientSocket } from "../http-exchange.ts";
+import type { AnswerHead, AnswerHeads } from "./answer-head.ts";
+import type { RequestHead } from "./request-head.ts";
+
+/** Up to here bytes go out as text of one byte a character: joined with the head they are one write, and no buffer is made for both. */
+const JOIN_BYTES = 16_384;
+const LAST_CHUNK = "0\r\n\r\n";
+
+/** What is the same for all answers of a connection. */
+export interface AnswerLine {
+  readonly socket: ClientSocket;
+  readonly heads: AnswerHeads;
+  /** All of an answer was given to the socket. */
+  onAnswered(): void;
+}
+
+/** An answer over HTTP/1.1, written to its connection's socket itself. It is that connection's turn until it has ended. */
+export class SocketAnswer implements ClientResponse {
+  readonly #socket: ClientSocket;
+  readonly #line: AnswerLine;
+  readonly #isHead: boolean;
+  readonly #isHttp11: boolean;
+  #keepsAlive: boolean;
+  /** The client may leave its body out when it has its answer first, and what it sends then cannot be told from a body. */
+  #awaitsContinue: boolean;
+  /** Written and not sent: it leaves with the first bytes of the body. */
+  #waiting = "";
+  #body: AnswerHead["body"] = "none";
+  #isOver = false;
+  headersSent = false;
+
+  constructor(line: AnswerLine, { method, isHttp11, keepsAlive, expectation }: RequestHead) {
+    this.#socket = line.socket;
+    this.#line = line;
+    this.#isHead = method === "HEAD";
+    this.#isHttp11 = isHttp11;
+    this.#keepsAlive = keepsAlive;
+    this.#awaitsContinue = expectation === "continue";
+  }
+
+  get writableNeedDrain(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  /** Nothing more will be written. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Another request may follow it. */
+  get keepsAlive(): boolean {
+    return this.#keepsAlive;
+  }
+
+  closeAfter(): void {
+    this.#keepsAlive = false;
+  }
+
+  writeHead(status: number, headers: readonly string[]): void {
+    if (this.headersSent) return;
+    const head = this.#line.heads.head(status, headers, {
+      isHttp11: this.#isHttp11,
+      isHead: this.#isHead,
+      keepsAlive: this.#keepsAlive && !this.#awaitsContinue,
+    });
+    this.#waiting = head.text;
+    this.#body = head.body;
+    this.#keepsAlive = !head.isLast;
+    this.headersSent = true;
+  }
+
+  writeContinue(): void {
+    if (this.headersSent || this.#isOver) return;
+    this.#awaitsContinue = false;
+    this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n", "latin1");
+  }
+
+  flushHeaders(): void {
+    if (this.#isOver || this.#waiting === "") return;
+    this.#socket.write(this.#waiting, "latin1");
+    this.#waiting = "";
+  }
+
+  write(chunk: Buffer | string): boolean {
+    // A chunk of no bytes would end the answer.
+    if (this.#isOver || this.#body === "none" || chunk.length === 0) return !this.writableNeedDrain;
+    return this.#send(asBytes(chunk), "");
+  }
+
+  end(last: Buffer | string = ""): void {
+    if (this.#isOver) return;
+    const close = this.#body === "chunked" ? LAST_CHUNK : "";
+    if (this.#body === "none" || last.length === 0) {
+      const text = this.#waiting + close;
+      this.#waiting = "";
+      if (text !== "") this.#socket.write(text, "latin1");
+    } else this.#send(asBytes(last), close);
+    this.#isOver = true;
+    this.#line.onAnswered();
+  }
+
+  /** What waits, the bytes as a piece of the body, and what comes behind them. False: the client does not keep up. */
+  #send(bytes: Buffer, behind: string): boolean {
+    const isChunked = this.#body === "chunked";
+    const before = isChunked ? `${this.#waiting}${bytes.length.toString(16)}\r\n` : this.#waiting;
+    const after = isChunked ? `\r\n${behind}` : behind;
+    this.#waiting = "";
+    if (bytes.length <= JOIN_BYTES) return this.#socket.write(before + bytes.toString("latin1") + after, "latin1");
+    // The pieces leave together too, and none is copied.
+    this.#socket.cork();
+    if (before !== "") this.#socket.write(before, "latin1");
+    this.#socket.write(bytes);
+    if (after !== "") this.#socket.write(after, "latin1");
+    this.#socket.uncork();
+    return !this.#socket.writableNeedDrain;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Its connection is gone, or is to get nothing more: whatever is written from now on is written to nobody. */
+  abandon(): void {
+    this.#isOver = true;
+  }
+
+  once(event: "drain", listener: () => void): void {
+    this.#socket.once(event, listener);
+  }
+}
+
+const asBytes = (chunk: Buffer | string): Buffer => (typeof chunk === "string" ? Buffer.from(chunk) : chunk);
