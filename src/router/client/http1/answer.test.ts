@@ -44,6 +44,7 @@ describe("an answer", () => {
     await opened.line.send(GET);
     expect(bodyOf(opened.line.written)).toBe("");
     opened.requests[0]?.res.end("ok");
+    await opened.line.send("");
     expect(opened.line.writes).toHaveLength(2);
     expect(bodyOf(opened.line.written)).toBe("ok");
   });

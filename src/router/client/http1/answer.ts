@@ -1,22 +1,24 @@
-import type { ClientResponse, ClientSocket } from "../http-exchange.ts";
+import type { Outbox } from "../../../platform/outbox.ts";
+import type { ClientResponse } from "../http-exchange.ts";
 import type { AnswerHead, AnswerHeads } from "./answer-head.ts";
 import type { RequestHead } from "./request-head.ts";
 
-/** Up to here bytes go out as text of one byte a character: joined with the head they are one write, and no buffer is made for both. */
+/** Up to here bytes go out as text of one byte a character: they are joined with the head, and no buffer is made for both. */
 const JOIN_BYTES = 16_384;
 const LAST_CHUNK = "0\r\n\r\n";
 
 /** What is the same for all answers of a connection. */
 export interface AnswerLine {
-  readonly socket: ClientSocket;
+  readonly outbox: Outbox;
   readonly heads: AnswerHeads;
-  /** All of an answer was given to the socket. */
+  /** All of an answer was given to the outbox. */
   onAnswered(): void;
+  destroy(): void;
 }
 
 /** An answer over HTTP/1.1, written to its connection's socket itself. It is that connection's turn until it has ended. */
 export class SocketAnswer implements ClientResponse {
-  readonly #socket: ClientSocket;
+  readonly #outbox: Outbox;
   readonly #line: AnswerLine;
   readonly #isHead: boolean;
   readonly #isHttp11: boolean;
@@ -30,7 +32,7 @@ export class SocketAnswer implements ClientResponse {
   headersSent = false;
 
   constructor(line: AnswerLine, { method, isHttp11, keepsAlive, expectation }: RequestHead) {
-    this.#socket = line.socket;
+    this.#outbox = line.outbox;
     this.#line = line;
     this.#isHead = method === "HEAD";
     this.#isHttp11 = isHttp11;
@@ -39,7 +41,7 @@ export class SocketAnswer implements ClientResponse {
   }
 
   get writableNeedDrain(): boolean {
-    return this.#socket.writableNeedDrain;
+    return this.#outbox.isFull;
   }
 
   /** Nothing more will be written. */
@@ -72,12 +74,12 @@ export class SocketAnswer implements ClientResponse {
   writeContinue(): void {
     if (this.headersSent || this.#isOver) return;
     this.#awaitsContinue = false;
-    this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n", "latin1");
+    this.#outbox.write("HTTP/1.1 100 Continue\r\n\r\n");
   }
 
   flushHeaders(): void {
     if (this.#isOver || this.#waiting === "") return;
-    this.#socket.write(this.#waiting, "latin1");
+    this.#outbox.write(this.#waiting);
     this.#waiting = "";
   }
 
@@ -93,7 +95,7 @@ export class SocketAnswer implements ClientResponse {
     if (this.#body === "none" || last.length === 0) {
       const text = this.#waiting + close;
       this.#waiting = "";
-      if (text !== "") this.#socket.write(text, "latin1");
+      if (text !== "") this.#outbox.write(text);
     } else this.#send(asBytes(last), close);
     this.#isOver = true;
     this.#line.onAnswered();
@@ -105,18 +107,17 @@ export class SocketAnswer implements ClientResponse {
     const before = isChunked ? `${this.#waiting}${bytes.length.toString(16)}\r\n` : this.#waiting;
     const after = isChunked ? `\r\n${behind}` : behind;
     this.#waiting = "";
-    if (bytes.length <= JOIN_BYTES) return this.#socket.write(before + bytes.toString("latin1") + after, "latin1");
-    // The pieces leave together too, and none is copied.
-    this.#socket.cork();
-    if (before !== "") this.#socket.write(before, "latin1");
-    this.#socket.write(bytes);
-    if (after !== "") this.#socket.write(after, "latin1");
-    this.#socket.uncork();
-    return !this.#socket.writableNeedDrain;
+    if (bytes.length <= JOIN_BYTES) this.#outbox.write(before + bytes.toString("latin1") + after);
+    else {
+      this.#outbox.write(before);
+      this.#outbox.push(bytes);
+      this.#outbox.write(after);
+    }
+    return !this.#outbox.isFull;
   }
 
   destroy(): void {
-    this.#socket.destroy();
+    this.#line.destroy();
   }
 
   /** Its connection is gone, or is to get nothing more: whatever is written from now on is written to nobody. */
@@ -124,8 +125,8 @@ export class SocketAnswer implements ClientResponse {
     this.#isOver = true;
   }
 
-  once(event: "drain", listener: () => void): void {
-    this.#socket.once(event, listener);
+  once(_event: "drain", listener: () => void): void {
+    this.#outbox.onceDrained(listener);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Millis } from "../../../core/ids.ts";
+import { Outbox } from "../../../platform/outbox.ts";
 import type { Refusal } from "../../error-body.ts";
 import type { RouterLimits } from "../../limits.ts";
 import type { Timed } from "../../sweep.ts";
@@ -39,6 +40,7 @@ const NOTHING = Buffer.alloc(0);
 /** A client's connection over HTTP/1.1, from its first byte to its close. */
 export class Http1Connection implements RequestSource, AnswerLine, Timed {
   readonly socket: ClientSocket;
+  readonly outbox: Outbox;
   readonly heads: AnswerHeads;
   readonly #of: ConnectionOf;
   #turn: Turn | undefined;
@@ -58,6 +60,7 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
 
   constructor(socket: ClientSocket, of: ConnectionOf) {
     this.socket = socket;
+    this.outbox = new Outbox(socket);
     this.heads = of.heads;
     this.#of = of;
     socket.on("data", this.#onData.bind(this));
@@ -73,7 +76,7 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
 
   /** Closes it if nothing is being asked or answered on it. */
   closeIfIdle(): void {
-    if (this.#turn === undefined && this.#waiting.length === 0 && this.socket.writableLength === 0) this.destroy();
+    if (this.#turn === undefined && this.#waiting.length === 0 && this.outbox.length === 0) this.destroy();
   }
 
   #onData(bytes: Buffer): void {
@@ -184,7 +187,7 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
     this.#since = undefined;
     if (!turn.answer.keepsAlive) {
       this.#isEnding = true;
-      this.socket.destroySoon();
+      this.#close();
       return;
     }
     turn.request.readOver();
@@ -202,7 +205,18 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
   #refuse(refusal: Refusal, detail: string): void {
     this.#isEnding = true;
     this.#since = undefined;
-    this.socket.end(this.#of.onMalformed(refusal, detail));
+    this.#end(this.#of.onMalformed(refusal, detail));
+  }
+
+  /** What was written before goes out first. */
+  #end(last = ""): void {
+    this.outbox.flush();
+    this.socket.end(last);
+  }
+
+  #close(): void {
+    this.outbox.flush();
+    this.socket.destroySoon();
   }
 
   /** Behind an answer that has begun nothing more can be said. */
@@ -210,7 +224,7 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
     this.#isEnding = true;
     if (carried?.isOpen === true) carried.onRefused(MISFRAMED);
     else if (carried !== undefined) this.destroy();
-    else if (answer.headersSent) this.socket.destroySoon();
+    else if (answer.headersSent) this.#close();
     else this.#refuse(MISFRAMED, "its body is not in chunks as it says");
   }
 
@@ -221,13 +235,13 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
     const turn = this.#turn;
     if (turn === undefined) {
       if (this.#waiting.length > 0) this.#refuse(NO_REQUEST, "the connection ended within its head");
-      else this.socket.end();
+      else this.#end();
       return;
     }
     const isAnswered = turn.answer.isOver;
     turn.answer.abandon();
-    if (isAnswered) this.socket.destroySoon();
-    else if (turn.request.complete) this.socket.end();
+    if (isAnswered) this.#close();
+    else if (turn.request.complete) this.#end();
     else this.destroy();
     turn.carried?.onClientGone();
   }
@@ -243,7 +257,7 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
   }
 
   onTick(now: Millis): void {
-    const backlog = this.socket.writableLength;
+    const backlog = this.outbox.length;
     if (this.#since === undefined || backlog !== this.#backlog) {
       this.#since = now;
       this.#backlog = backlog;
