@@ -34,48 +34,60 @@ export async function createLogger(
   return pino(options, pretty({ ...look, destination: sink ?? 2 }));
 }
 
-/** Writes a line of level info. */
-export type InfoLine = (fields: Readonly<Record<string, unknown>>, message: string) => void;
-
 /**
- * For lines that come by the thousand and whose fields are the program's own: what `info` writes, without a look for secrets
- * by their names, which takes 65 µs a line, and without what makes a logger fit for anything. Texts are looked at all the same.
+ * Lines of level info that come by the thousand and whose fields are the program's own: what `info` writes, without a look for
+ * secrets by their names, which takes 65 µs a line, and without what makes a logger fit for anything. Texts are looked at all
+ * the same.
  */
-export function infoLines(logger: Logger): InfoLine {
-  const { [pino.symbols.streamSym]: stream, [pino.symbols.timeSym]: time } = logger as unknown as Inside;
-  const bound = withoutSecretForms(JSON.stringify(logger.bindings()).slice(1, -1));
-  const begin = `{"level":${String(pino.levels.values["info"])}`;
-  const rest = bound === "" ? "" : `,${bound}`;
-  const texts = new CleanTexts();
-  return (fields, message) => {
-    if (!logger.isLevelEnabled("info")) return;
-    let line = begin + time() + rest;
-    for (const name in fields) {
-      const value = fields[name];
-      if (value !== undefined) line += `,"${name}":${typeof value === "string" ? texts.quoted(value) : other(value)}`;
-    }
-    line += `,"msg":${texts.quoted(message)}}\n`;
-    if (stream instanceof LineBatch) stream.writeSoon(line);
-    else stream.write(line);
-  };
-}
-
-const other = (value: unknown): string =>
-  typeof value === "number" ? jsonNumber(value) : withoutSecretForms(JSON.stringify(value));
-
-const jsonNumber = (value: number): string => (Number.isFinite(value) ? String(value) : "null");
-
-/** Models, paths, replicas: the same few texts on every line. */
-class CleanTexts {
+export class InfoLines {
+  readonly #logger: Logger;
+  readonly #stream: Inside[typeof pino.symbols.streamSym];
+  readonly #time: () => string;
+  readonly #begin: string;
+  readonly #rest: string;
   readonly #known = new Map<string, string>();
 
+  constructor(logger: Logger) {
+    this.#logger = logger;
+    const { [pino.symbols.streamSym]: stream, [pino.symbols.timeSym]: time } = logger as unknown as Inside;
+    this.#stream = stream;
+    this.#time = time;
+    this.#begin = `{"level":${String(pino.levels.values["info"])}`;
+    const bound = withoutSecretForms(JSON.stringify(logger.bindings()).slice(1, -1));
+    this.#rest = bound === "" ? "" : `,${bound}`;
+  }
+
+  /** Whether lines are written at all: where they are not, their fields need not be made. */
+  get isOn(): boolean {
+    return this.#logger.isLevelEnabled("info");
+  }
+
+  /** `fields`: JSON as this makes it, each with a comma before it. */
+  write(fields: string, message: string): void {
+    const line = `${this.#begin}${this.#time()}${this.#rest}${fields},"msg":${this.#quoted(message)}}\n`;
+    if (this.#stream instanceof LineBatch) this.#stream.writeSoon(line);
+    else this.#stream.write(line);
+  }
+
+  /** A field whose text is one of few, such as a model or a path. "" for one that is not there. */
+  text(name: string, text: string | undefined): string {
+    return text === undefined ? "" : `,"${name}":${this.#quoted(text)}`;
+  }
+
+  /** A finite number. */
+  number(name: string, value: number | undefined): string {
+    return value === undefined ? "" : `,"${name}":${String(value)}`;
+  }
+
   /** As JSON, without secrets. */
-  quoted(text: string): string {
+  #quoted(text: string): string {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
     const clean = quoted(withoutSecretForms(text));
     // Ids are longer, and each is another one.
-    if (text.length <= LONGEST_KNOWN && this.#known.size < MOST_KNOWN) this.#known.set(text, clean);
+    if (text.length > LONGEST_KNOWN) return clean;
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
+    this.#known.set(text, clean);
     return clean;
   }
 }

@@ -3,7 +3,7 @@ import { ERRORS } from "../core/errors.ts";
 import { type Millis, millis } from "../core/ids.ts";
 import type { Attempt, TokenUse, UsageRecord } from "../core/usage.ts";
 import type { Clock } from "../platform/clock.ts";
-import { type InfoLine, infoLines, type Logger } from "../platform/logger.ts";
+import { InfoLines, type Logger } from "../platform/logger.ts";
 import { type RouterMetrics, UNKNOWN_MODEL } from "./metrics.ts";
 import { TokenRates, tokenUseOf } from "./token-use.ts";
 import type { RequestSpan } from "./tracing.ts";
@@ -125,7 +125,7 @@ const RECORDED_REFUSALS = 50;
 /** One request's end: into the numbers and the records, and one line into the log. Never its content, never a key. */
 export class Accounts {
   readonly #options: AccountsOptions;
-  readonly #requests: InfoLine;
+  readonly #lines: InfoLines;
   /** By model: the names are those that are served. */
   readonly #rates = new Map<string, TokenRates>();
   #second = 0;
@@ -133,7 +133,7 @@ export class Accounts {
 
   constructor(options: AccountsOptions) {
     this.#options = options;
-    this.#requests = infoLines(options.logger);
+    this.#lines = new InfoLines(options.logger);
   }
 
   /** What the request counts as. Only its end is to ask: what was counted teaches what to guess. */
@@ -187,32 +187,33 @@ export class Accounts {
 
   #log(trace: Trace, ending: Ending, { tokens, now }: { readonly tokens: TokenUse; readonly now: Millis }): void {
     const { startedAt, firstTokenAt, usage } = trace;
-    const isCounted = usage !== undefined || tokens.estimated;
-    this.#requests(
-      {
-        request_id: trace.requestId,
-        client_request_id: trace.clientRequestId,
-        client_retry: trace.clientRetry,
-        method: trace.method,
-        path: trace.path,
-        key: trace.key,
-        model: trace.model,
-        replica: trace.replica,
-        attempts: trace.attempts,
-        code: ending.code,
-        outcome: ending.outcome,
-        detail: ending.detail,
-        ms: Math.round(now - startedAt),
-        ttft_ms: firstTokenAt === undefined ? undefined : Math.round(firstTokenAt - startedAt),
-        bytes_in: trace.bytesIn,
-        bytes_out: trace.bytesOut,
-        prompt_tokens: isCounted ? tokens.prompt : undefined,
-        cached_tokens: isCounted ? tokens.cached : undefined,
-        completion_tokens: isCounted ? tokens.completion : undefined,
-        estimated: tokens.estimated ? true : undefined,
-      },
-      "request",
-    );
+    const lines = this.#lines;
+    if (!lines.isOn) return;
+    const counted =
+      usage === undefined && !tokens.estimated
+        ? ""
+        : lines.number("prompt_tokens", tokens.prompt) +
+          lines.number("cached_tokens", tokens.cached) +
+          lines.number("completion_tokens", tokens.completion);
+    const fields =
+      lines.text("request_id", trace.requestId) +
+      lines.text("client_request_id", trace.clientRequestId) +
+      lines.text("client_retry", trace.clientRetry) +
+      lines.text("method", trace.method) +
+      lines.text("path", trace.path) +
+      lines.text("key", trace.key) +
+      lines.text("model", trace.model) +
+      lines.text("replica", trace.replica) +
+      lines.number("attempts", trace.attempts) +
+      lines.number("code", ending.code) +
+      lines.text("outcome", ending.outcome) +
+      lines.text("detail", ending.detail) +
+      lines.number("ms", Math.round(now - startedAt)) +
+      lines.number("ttft_ms", firstTokenAt === undefined ? undefined : Math.round(firstTokenAt - startedAt)) +
+      lines.number("bytes_in", trace.bytesIn) +
+      lines.number("bytes_out", trace.bytesOut) +
+      counted;
+    lines.write(tokens.estimated ? `${fields},"estimated":true` : fields, "request");
   }
 }
 
