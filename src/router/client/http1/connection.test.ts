@@ -83,6 +83,17 @@ describe("a body", () => {
     expect([read, first?.req.complete, first?.body.readableEnded]).toEqual([["abc"], true, true]);
   });
 
+  test("of no bytes ends for whoever listens later, too", async () => {
+    const opened = await Http1Line.open(new Waiting().take);
+    await opened.line.send(GET);
+    let ends = 0;
+    opened.requests[0]?.body.on("end", () => (ends += 1));
+    opened.requests[0]?.body.on("data", () => undefined);
+    expect(ends).toBe(0);
+    await opened.line.send("");
+    expect(ends).toBe(1);
+  });
+
   test("that is paused is told again from where it was, and its client held up", async () => {
     const opened = await Http1Line.open(new Waiting().take);
     const read: number[] = [];

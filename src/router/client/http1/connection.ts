@@ -37,6 +37,7 @@ const LINGER = 2_000;
 const IDLE_SLACK = 1_000;
 
 const NOTHING = Buffer.alloc(0);
+
 /** A client's connection over HTTP/1.1, from its first byte to its close. */
 export class Http1Connection implements RequestSource, AnswerLine, Timed {
   readonly socket: ClientSocket;
@@ -86,7 +87,7 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
 
   onFlow(): void {
     // Whoever takes it is not told in the same turn; what is being read goes on by itself.
-    if (!this.#isReading && (this.#waiting.length > 0 || this.#isPaused)) queueMicrotask(this.#goOn);
+    if (!this.#isReading) queueMicrotask(this.#goOn);
   }
 
   readonly #goOn = (): void => {

@@ -110,7 +110,11 @@ export class Http1Request implements ClientRequest, RequestBody {
   #end(): void {
     this.complete = true;
     this.readableEnded = true;
-    this.#onEnd?.();
+    const onEnd = this.#onEnd;
+    // The answer may take long: whoever read the body need not be kept that long.
+    this.#onData = undefined;
+    this.#onEnd = undefined;
+    onEnd?.();
   }
 
   /** Its connection is gone. */
