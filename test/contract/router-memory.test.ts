@@ -154,7 +154,9 @@ test("prompts of 900 KB whose answers go on for long", async () => {
 test("500 streams that say something now and then", async () => {
   const STREAMS = 500;
   const WORDS = 20;
-  const word = chunk(`data: {"choices":[{"index":0,"delta":{"content":"${"y".repeat(350)}"},"finish_reason":null}]}\n\n`);
+  const word = chunk(
+    `data: {"choices":[{"index":0,"delta":{"content":"${"y".repeat(350)}"},"finish_reason":null}]}\n\n`,
+  );
   await start(async (connection) => {
     await connection.write(STREAM_HEAD);
     await connection.closed;
