@@ -63,7 +63,7 @@ export const routerKeys = {
   ),
   rescue: setting(
     oneOf(["on", "off"]).prefault("on"),
-    "Whether chat and completion streams go on at another replica when the one that sent them dies.",
+    "Whether streams of text go on at another replica when the one that sent them dies.",
   ),
   count_streams: setting(
     flag().prefault(true),

@@ -14,7 +14,7 @@ import { EMPTY_ANSWER, failureOfHead, promisesBody } from "./head-failure.ts";
 import { asChunk, type OpenBody } from "./open-body.ts";
 import type { Relay } from "./relay.ts";
 import { isEventStream } from "./relay-headers.ts";
-import type { ContinuedStream } from "./rescue/continued-stream.ts";
+import type { RestStream } from "./rescue/course.ts";
 import type { KeptAnswer } from "./rescue/kept-answer.ts";
 import type { EngineAsk } from "./translate/ask.ts";
 import { targetAt } from "./upstreams/endpoint.ts";
@@ -57,7 +57,7 @@ export interface Sending {
 /** What goes on when another replica does. */
 export interface Rest {
   readonly relay: Relay;
-  readonly stream: ContinuedStream;
+  readonly stream: RestStream;
   readonly kept: KeptAnswer;
 }
 

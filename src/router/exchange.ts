@@ -21,8 +21,8 @@ import { queueIsFull, waitedInVain } from "./queue-refusals.ts";
 import { allAside, atOnce, engineFailed, type Later, noModel, notReady, unknownModel } from "./refusals.ts";
 import type { Relay } from "./relay.ts";
 import { drainUpload, sendRefusal } from "./reply.ts";
+import { endedWell } from "./rescue/ended-well.ts";
 import { KeptAnswer } from "./rescue/kept-answer.ts";
-import { mayBeKept } from "./rescue/may-be-kept.ts";
 import { type HalfWay, notGoneOn, successorOf } from "./rescue/successor.ts";
 import type { Timed } from "./sweep.ts";
 import type { EngineAsk } from "./translate/ask.ts";
@@ -240,7 +240,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
     const isAlone = (this.#model?.replicas.length ?? 0) < 2;
     this.#kept?.release();
     this.#kept = undefined;
-    if (rescues !== undefined && !isAlone && mayBeKept(ask, replica.route)) this.#kept = KeptAnswer.of(ask, rescues);
+    if (rescues !== undefined && !isAlone) this.#kept = KeptAnswer.of(ask, replica.route, rescues);
     return this.#kept;
   }
 
@@ -268,7 +268,9 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
       staleRetried: this.#staleRetried,
     });
     this.#leave();
-    if (decision.kind === "sameReplica" && this.#question !== undefined) {
+    const whole = endedWell(this.#context, { relay, kept: this.#kept, trace: this.#trace });
+    if (whole !== undefined) this.#settle(whole);
+    else if (decision.kind === "sameReplica" && this.#question !== undefined) {
       this.#staleRetried = true;
       this.#context.metrics.retried(failure.kind);
       this.#send(attempt.replica, this.#question, { ...attempt.sending, fresh: true });
@@ -294,9 +296,7 @@ export class Exchange implements AttemptOwner, UploadListener, Timed, Waiter {
 
   /** The client has a part of the answer: another replica says the rest, or it breaks off. */
   #goOn(replica: Replica, { relay, failure, decision }: HalfWay): void {
-    const question = this.#question;
-    const kept = this.#kept;
-    const model = this.#model;
+    const [question, kept, model] = [this.#question, this.#kept, this.#model];
     if (decision.kind === "fail" || question === undefined || model === undefined || kept === undefined) {
       this.#brokeOff(replica, relay, failure);
       return;

@@ -152,7 +152,7 @@ export class Relay {
   }
 
   /** What is known of an event stream so far; undefined: it is none. */
-  get stream(): Pick<StreamWatch, "events" | "usageAtStart"> | undefined {
+  get stream(): Omit<StreamWatch, "push"> | undefined {
     return this.#stream;
   }
 

@@ -119,3 +119,15 @@ test("B74 however the bytes are cut, the verdict is the same", () => {
     }),
   );
 });
+
+test.each([
+  ["after [DONE]", "data: {}\n\ndata: [DONE]\n\n", true],
+  ["after the last event of Messages", 'event: message_stop\ndata: {"type":"message_stop"}\n\n', true],
+  ["not after a reason alone", 'data: {"choices":[{"finish_reason":"stop"}]}\n\n', false],
+  ["not after an error", 'data: {"error":{"message":"x"}}\n\ndata: [DONE]\n\n', false],
+])("nothing is lacking %s", (_name, text, isDone) => {
+  const watching = new StreamWatch();
+  watching.push(Buffer.from(text));
+  expect(watching.isDone).toBe(isDone);
+  expect(watching.tail().toString()).toBe(text);
+});

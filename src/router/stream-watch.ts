@@ -69,8 +69,24 @@ export class StreamWatch {
     return BORDER.test(this.#border);
   }
 
+  /** The last events; of the first of them the beginning may be missing. */
+  tail(): Buffer {
+    return Buffer.from(this.#lastText(), "latin1");
+  }
+
+  /** The same, a character for each byte. */
+  #lastText(): string {
+    return this.#tail.join("");
+  }
+
+  /** The last event that a whole stream has is there, and no error before it. */
+  get isDone(): boolean {
+    const text = this.#lastText();
+    return TERMINAL.test(text) && !ERROR_EVENT.test(text);
+  }
+
   end(): StreamEnd {
-    const text = this.#tail.join("");
+    const text = this.#lastText();
     const error = ERROR_EVENT.exec(text);
     if (error !== null) {
       const code = ERROR_CODE.exec(text.slice(error.index))?.[1];
@@ -88,7 +104,7 @@ export class StreamWatch {
   }
 
   usage(): Usage | undefined {
-    return readUsage(this.#tail.join(""), this.#usageAtStart);
+    return readUsage(this.#lastText(), this.#usageAtStart);
   }
 
   #isFirstData(text: string, before: string): boolean {

@@ -59,3 +59,11 @@ test("what answers counted teaches what is guessed", () => {
   const guessed = tokenUseOf(trace({ ...stream, bytesIn: 800 }), { outcome: "broke" }, rates);
   expect(guessed).toEqual({ prompt: 101, cached: 0, completion: 30, estimated: true });
 });
+
+test("what was put together of several answers teaches nothing", () => {
+  const rates = new TokenRates();
+  const usage = { prompt: 900, cached: 0, completion: 900 };
+  const use = tokenUseOf(trace({ ...stream, usage, isPieced: true }), { outcome: "complete" }, rates);
+  expect(use).toEqual({ ...usage, estimated: true });
+  expect(rates).toEqual(new TokenRates());
+});

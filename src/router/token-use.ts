@@ -38,7 +38,7 @@ export function tokenUseOf(trace: Trace, { outcome }: Pick<Ending, "outcome">, r
   const { usage } = trace;
   const isWhole = outcome === "complete";
   if (usage !== undefined && (isWhole || !isOnlyOfStart(usage, trace.usageAtStart))) {
-    if (isWhole) rates.learn(usage, trace);
+    if (isWhole && !trace.isPieced) rates.learn(usage, trace);
     return { ...usage, estimated: trace.isPieced };
   }
   return wasWorkedOn(trace, outcome) ? guess(trace, rates) : NO_TOKENS;

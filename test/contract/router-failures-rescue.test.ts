@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { type Millis, millis } from "../../src/core/ids.ts";
-import type { EngineApi } from "../../src/core/engine-api.ts";
+import { millis } from "../../src/core/ids.ts";
 import { until } from "../e2e/wait.ts";
 import { cut } from "../fakes/cut.ts";
+import { counts, dies, DONE, dyingEngines, type EngineOptions, ends, event } from "../fakes/dying-engines.ts";
+import { finish, type Part, role, say } from "../fakes/dying-engines.ts";
 import { post as rawPost, RawClient } from "../fakes/raw-client.ts";
-import { chunk, json, LAST_CHUNK, RawUpstream, STREAM_HEAD, type UpstreamConnection } from "../fakes/raw-upstream.ts";
-import { RouterHarness } from "../fakes/router-harness.ts";
+import { chunk, json, STREAM_HEAD, type UpstreamConnection } from "../fakes/raw-upstream.ts";
+import type { RouterHarness } from "../fakes/router-harness.ts";
 
 let harness: RouterHarness;
 
@@ -15,59 +16,13 @@ afterEach(async () => {
   await harness.stop();
 });
 
-const APIS: readonly EngineApi[] = ["chat", "completions", "continues-last-message"];
 const ASK = { model: "m", stream: true, temperature: 0, max_tokens: 9, messages: [{ role: "user", content: "hi" }] };
 
-/** A chunk of the n-th engine, as llama-server writes them. */
-const event = (engine: string, choice: object, more: object = {}): string =>
-  `data: ${JSON.stringify({ choices: [{ index: 0, finish_reason: null, ...choice }], id: `id-${engine}`, created: 1, model: engine, ...more })}\n\n`;
-const role = (engine: string): string => event(engine, { delta: { role: "assistant", content: null } });
-const say = (engine: string, content: string): string => event(engine, { delta: { content } });
-const finish = (engine: string): string => event(engine, { delta: {}, finish_reason: "stop" });
-const counts = (engine: string, prompt: number, completion: number): string =>
-  `data: ${JSON.stringify({ choices: [], id: `id-${engine}`, created: 2, model: engine, usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion } })}\n\n`;
-const DONE = "data: [DONE]\n\n";
-
-type Part = (connection: UpstreamConnection) => Promise<void> | void;
-
-const dies =
-  (...said: readonly string[]): Part =>
-  async (connection) => {
-    await connection.write(Buffer.concat([Buffer.from(STREAM_HEAD), chunk(said.join(""))]));
-    connection.end();
-  };
-const ends =
-  (...said: readonly string[]): Part =>
-  async (connection) => {
-    await connection.write(STREAM_HEAD);
-    for (const text of said) await connection.write(chunk(text));
-    await connection.write(LAST_CHUNK);
-  };
-
-interface EngineOptions {
-  readonly rescues?: boolean;
-  readonly apis?: readonly EngineApi[];
-  readonly limits?: { readonly streamComment?: Millis };
-}
-
-/** Engines of one model; whoever is asked first plays the first part, and so on. */
+/** What the engines are asked, in turn. */
 async function engines(parts: readonly Part[], options: EngineOptions = {}) {
-  const { apis = APIS, rescues = true, limits = {} } = options;
-  harness = await RouterHarness.start({ rescues, limits: { tick: millis(20), ...limits } });
-  harness.apis = apis;
-  const bodies: Readonly<Record<string, unknown>>[] = [];
-  const upstreams = await Promise.all(
-    Array.from({ length: 3 }, async () =>
-      harness.adopt(
-        await RawUpstream.onRequest(async (connection, request) => {
-          bodies.push(JSON.parse(request.body.toString()) as Readonly<Record<string, unknown>>);
-          await parts[bodies.length - 1]?.(connection);
-        }),
-      ),
-    ),
-  );
-  await harness.serve({ m: upstreams });
-  return bodies;
+  const site = await dyingEngines(parts, options);
+  harness = site.harness;
+  return site.bodies;
 }
 
 const post = async (ask: object = ASK, path?: string): Promise<string> =>
@@ -253,8 +208,6 @@ describe("it ends with an error event, and no [DONE],", () => {
     { name: "with a form", ask: { response_format: { type: "json_object" } }, says: "form" },
     { name: "with a call that must come", ask: { tool_choice: "required" }, says: "a call of a tool" },
     { name: "inside a stop sequence", ask: { stop: ["x", "lfy"] }, says: "a stop sequence had begun" },
-    { name: "after its end", first: [...HALF, finish("a")], says: "at its end" },
-    { name: "with all tokens said", ask: { max_tokens: 1 }, says: "as many tokens" },
   ])("$name", async ({ ask, first = HALF, options, says }) => {
     const bodies = await engines([dies(...first)], options);
     const text = await post({ ...ASK, ...ask });

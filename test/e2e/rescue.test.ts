@@ -34,22 +34,29 @@ interface Heard {
   isEnded: boolean;
 }
 
+/** How a client asks, and finds the text in what comes. */
+interface Api {
+  readonly path: string;
+  readonly more: object;
+  readonly textOf: (whole: string) => string;
+}
+
 /** One greedy stream, whose text can be looked at while it grows. */
-async function listen(index: number, heard: Heard): Promise<Heard> {
+async function listen(index: number, heard: Heard, { path, more, textOf }: Api): Promise<Heard> {
   const content = `${KINDS[index % KINDS.length] ?? ""} ${TOPICS[index % TOPICS.length] ?? ""}, number ${String(index)}.`;
-  const response = await fetch(`${cluster.baseUrl}/chat/completions`, {
+  const response = await fetch(`${cluster.baseUrl}${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
     body: JSON.stringify({
       model: "small",
       messages: [{ role: "user", content }],
-      ...{ stream: true, stream_options: { include_usage: true }, temperature: 0, max_tokens: TOKENS },
+      ...{ stream: true, temperature: 0, max_tokens: TOKENS, ...more },
     }),
   });
   const decoder = new TextDecoder();
   for await (const bytes of response.body ?? []) {
     heard.whole += decoder.decode(bytes as Uint8Array, { stream: true });
-    heard.text = textOf(chunksOf(heard.whole));
+    heard.text = textOf(heard.whole);
   }
   heard.isEnded = true;
   return heard;
@@ -60,8 +67,23 @@ const chunksOf = (whole: string): readonly Chunk[] =>
 const textOf = (chunks: readonly Chunk[]): string =>
   chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? "")).join("");
 
-const listenToAll = (heard: readonly Heard[]): Promise<readonly Heard[]> =>
-  Promise.all(heard.map((one, index) => listen(index, one)));
+const CHAT: Api = {
+  path: "/chat/completions",
+  more: { stream_options: { include_usage: true } },
+  textOf: (whole) => textOf(chunksOf(whole)),
+};
+/** The engine has these itself. */
+const MESSAGES: Api = {
+  path: "/messages",
+  more: {},
+  textOf: (whole) =>
+    [...whole.matchAll(/"text_delta","text":("(?:[^"\\]|\\.)*")/g)]
+      .map(([, text]) => JSON.parse(text ?? "") as string)
+      .join(""),
+};
+
+const listenToAll = (heard: readonly Heard[], api: Api): Promise<readonly Heard[]> =>
+  Promise.all(heard.map((one, index) => listen(index, one, api)));
 const nothingHeard = (): readonly Heard[] =>
   Array.from({ length: STREAMS }, () => ({ text: "", whole: "", isEnded: false }));
 
@@ -90,16 +112,34 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-test("32 greedy streams over three engines, one of them killed: each answer is whole, the same, and counted once", async () => {
-  const undisturbed = await listenToAll(nothingHeard());
+/** What so many requests are recorded as, when they are. */
+const recorded = (count: number): Promise<Row> =>
+  until("a record of each", async () => {
+    const { stdout } = await finished(["ctl", "usage", "--by", "key", "--of", "app", "-o", "json"], {
+      env: cluster.ctlEnv,
+    });
+    const { rows } = JSON.parse(stdout) as { readonly rows: readonly Row[] };
+    return rows.find(({ requests }) => requests >= count);
+  });
+
+/** What is heard while nothing happens, and while an engine is killed that has a stream half way. */
+async function heardTwice(
+  api: Api,
+): Promise<{ readonly undisturbed: readonly Heard[]; readonly heard: readonly Heard[] }> {
+  const undisturbed = await listenToAll(nothingHeard(), api);
   const heard = nothingHeard();
   // Looked up beforehand: by the time of an answer the streams that were half way would have ended.
   const [victim] = await ready();
-  const all = listenToAll(heard);
+  const all = listenToAll(heard, api);
   const isUnderWay = ({ text, isEnded }: Heard): boolean => text.length > 20 && !isEnded;
   await until("three streams half way", () => heard.filter(isUnderWay).length >= 3, { timeoutMs: 60_000 });
   process.kill(victim?.pid ?? 0, "SIGKILL");
   await all;
+  return { undisturbed, heard };
+}
+
+test("32 greedy streams over three engines, one of them killed: each answer is whole, the same, and counted once", async () => {
+  const { undisturbed, heard } = await heardTwice(CHAT);
 
   for (const { whole } of heard) {
     expect(whole).toMatch(/data: \[DONE\]\n\n$/);
@@ -111,17 +151,28 @@ test("32 greedy streams over three engines, one of them killed: each answer is w
   const counted = [...undisturbed, ...heard].flatMap(({ whole }) =>
     chunksOf(whole).flatMap(({ usage }) => usage ?? []),
   );
-  const row = await until("a record of each", async () => {
-    const { stdout } = await finished(["ctl", "usage", "--by", "key", "--of", "app", "-o", "json"], {
-      env: cluster.ctlEnv,
-    });
-    const { rows } = JSON.parse(stdout) as { readonly rows: readonly Row[] };
-    return rows.find(({ requests }) => requests >= 2 * STREAMS);
-  });
+  const row = await recorded(2 * STREAMS);
   expect(row).toMatchObject({
     requests: 2 * STREAMS,
     promptTokens: counted.reduce((sum, usage) => sum + usage.prompt_tokens, 0),
     completionTokens: counted.reduce((sum, usage) => sum + usage.completion_tokens, 0),
   });
   expect(row.estimated).toBeGreaterThan(0);
+}, 240_000);
+
+test("Messages of engines that have them themselves: each is whole, one message, and the same", async () => {
+  const before = await recorded(2 * STREAMS);
+  await until("three ready replicas again", async () => (await ready()).length === 3, { timeoutMs: 60_000 });
+  const { undisturbed, heard } = await heardTwice(MESSAGES);
+
+  for (const { whole } of heard) {
+    for (const once of ["message_start", "content_block_start", "content_block_stop", "message_stop"])
+      expect(whole.match(new RegExp(`^event: ${once}$`, "gm"))).toHaveLength(1);
+    expect(whole).not.toContain("event: error");
+  }
+  expect(heard.map(({ text }) => text)).toEqual(undisturbed.map(({ text }) => text));
+
+  const after = await recorded(4 * STREAMS);
+  expect(after.requests).toBe(4 * STREAMS);
+  expect(after.estimated).toBeGreaterThan(before.estimated);
 }, 240_000);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { EngineApi } from "../../core/engine-api.ts";
 import { jsonBody } from "../translate/ask.ts";
+import { ChatReader } from "./chat-reader.ts";
 import { goingOn } from "./going-on.ts";
 import { Said } from "./said.ts";
 
@@ -10,7 +11,7 @@ const USER = { role: "user", content: "hi" };
 const CHAT = { messages: [USER] };
 
 function said(...texts: readonly string[]): Said {
-  const all = new Said();
+  const all = new Said(new ChatReader());
   for (const content of texts) {
     all.push(Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`));
   }
@@ -21,7 +22,8 @@ function next(asked: object, texts: readonly string[], apis = ALWAYS) {
   const result = goingOn(jsonBody(asked), said(...texts), apis);
   if (!result.ok) return result.error;
   const { body, again, tokens } = result.value;
-  return { ...(JSON.parse(Buffer.concat(body.chunks).toString()) as object), again, tokens };
+  const rest = body === undefined ? "{}" : Buffer.concat(body.chunks).toString();
+  return { ...(JSON.parse(rest) as object), again, tokens, isWhole: body === undefined };
 }
 
 describe("asks for the rest", () => {
@@ -76,6 +78,12 @@ describe("asks for the rest", () => {
       texts: ["\n"],
       want: { messages: [USER], again: "\n" },
     },
+    {
+      name: "of nobody when all tokens were said",
+      asked: { ...CHAT, max_tokens: 3 },
+      texts: ["A", "b", "\n"],
+      want: { isWhole: true },
+    },
     { name: "greedy with a seed", asked: { ...CHAT, seed: 1, temperature: 0 }, texts: ["A"], want: { tokens: 1 } },
     { name: "with a seed that asks for any", asked: { ...CHAT, seed: -1 }, texts: ["A"], want: { tokens: 1 } },
     {
@@ -109,7 +117,6 @@ describe("refuses", () => {
     { name: "half a character", asked: CHAT, texts: ["a\ud83c"], why: "half a character" },
     { name: "tokens instead of text", asked: { prompt: [1, 2] }, why: "not one text" },
     { name: "several prompts", asked: { prompt: ["a", "b"] }, why: "not one text" },
-    { name: "an answer of all tokens", asked: { ...CHAT, max_tokens: 1 }, why: "as many tokens" },
     { name: "an engine that cannot", asked: CHAT, apis: ["chat"], why: "cannot go on" },
     {
       name: "a beginning in parts",
@@ -129,7 +136,7 @@ test.each([
 });
 
 test("the engine's running counts count", () => {
-  const all = new Said();
+  const all = new Said(new ChatReader());
   const chunk = (content: string, usage: number): string =>
     `data: ${JSON.stringify({ choices: [{ delta: { content } }], usage: { completion_tokens: usage } })}\n\n`;
   all.push(Buffer.from(chunk("Hello there", 3) + chunk(" ", 4)));

@@ -6,8 +6,9 @@ import { jsonBody } from "../translate/ask.ts";
 import { isEmpty, type Said } from "./said.ts";
 
 /** How another engine is asked to go on, and what it may say once more that the client has. */
-interface GoingOn {
-  readonly body: Body;
+export interface GoingOn {
+  /** Undefined: it has all the tokens that were asked for, and nobody is to be asked. */
+  readonly body: Body | undefined;
   /** White space at the end of what was said. Templates cut it off, and so it is left out and will be said again. */
   readonly again: string;
   /** Tokens of what was said that the engine will count as prompt. */
@@ -23,8 +24,13 @@ interface Half {
 const FORMS = ["grammar", "json_schema", "structured_outputs", "regex", "ebnf", "guided_json", "guided_regex"] as const;
 const MORE_FORMS = ["guided_choice", "guided_grammar", "guided_decoding_backend"] as const;
 
-/** What must not be gone on with: the first that applies is the reason. */
-const REFUSALS: readonly { readonly why: string; readonly holds: (half: Half) => boolean }[] = [
+interface Refusal {
+  readonly why: string;
+  readonly holds: (half: Half) => boolean;
+}
+
+/** What is more than one text, and must not be gone on with: the first that applies is the reason. */
+const OF_MORE: readonly Refusal[] = [
   { why: "several answers were asked for", holds: ({ asked }) => isMany(asked["n"]) || isMany(asked["best_of"]) },
   {
     why: "probabilities were asked for",
@@ -36,6 +42,11 @@ const REFUSALS: readonly { readonly why: string; readonly holds: (half: Half) =>
   { why: "the prompt was asked for again", holds: ({ asked }) => !isEmpty(asked["echo"]) },
   { why: "what comes after the answer was given", holds: ({ asked }) => !isEmpty(asked["suffix"]) },
   { why: "sound was asked for", holds: ({ asked }) => !isEmpty(asked["audio"]) },
+  { why: "beams were asked for", holds: ({ asked }) => !isEmpty(asked["use_beam_search"]) },
+];
+
+/** What another could not know of the half that was said. */
+const OF_ITS_HALF: readonly Refusal[] = [
   {
     why: "the form of the answer was given, which holds from its beginning",
     holds: ({ asked }) => !isPlain(asked["response_format"]) || [...FORMS, ...MORE_FORMS].some(isSetIn(asked)),
@@ -45,7 +56,6 @@ const REFUSALS: readonly { readonly why: string; readonly holds: (half: Half) =>
     holds: ({ asked: { tool_choice: choice } }) => choice === "required" || isFields(choice),
   },
   { why: "it was drawn by a seed, from its beginning", holds: ({ asked }) => isSeeded(asked) },
-  { why: "beams were asked for", holds: ({ asked }) => !isEmpty(asked["use_beam_search"]) },
   {
     why: "a stop sequence had begun",
     holds: ({ asked, text }) => stopsOf(asked).some((stop) => endsInside(text, stop)),
@@ -86,23 +96,28 @@ export function goingOn(asked: Body, said: Said, apis: readonly EngineApi[]): Re
   if (replayed === "") return ok({ body: asked, again, tokens: 0 });
   const fields = parseJson(Buffer.concat(asked.chunks).toString("utf8"));
   if (!isFields(fields)) return err("the request is malformed");
-  const refusal = REFUSALS.find(({ holds }) => holds({ asked: fields, text }));
-  if (refusal !== undefined) return err(refusal.why);
-  const less = withFewer(fields, said.tokens);
-  if (less === undefined) return err("it had as many tokens as were asked for");
+  const why = reasonOf(OF_MORE, { asked: fields, text });
+  if (why !== undefined) return err(why);
+  const less = withFewer(fields, said);
+  if (less === undefined) return ok({ body: undefined, again: "", tokens: 0 });
+  const reason = reasonOf(OF_ITS_HALF, { asked: fields, text });
+  if (reason !== undefined) return err(reason);
   const replay = isList(fields["messages"]) ? replayChat(less, replayed, apis) : replayPrompt(less, replayed);
   return replay.ok ? ok({ body: jsonBody(replay.value), again, tokens: said.tokens }) : replay;
 }
 
+const reasonOf = (refusals: readonly Refusal[], half: Half): string | undefined =>
+  refusals.find(({ holds }) => holds(half))?.why;
+
 const MOST = ["max_tokens", "max_completion_tokens", "n_predict"] as const;
 
 /** With bounds on the tokens that are left; undefined: none are. */
-function withFewer(asked: Fields, tokens: number): Fields | undefined {
+function withFewer(asked: Fields, { produced, tokens }: Said): Fields | undefined {
   const fewer: Record<string, unknown> = { ...asked };
   for (const name of MOST) {
     const most = countOf(asked[name]);
     if (most === undefined) continue;
-    if (most <= tokens) return undefined;
+    if (most <= produced) return undefined;
     fewer[name] = most - tokens;
   }
   const least = countOf(asked["min_tokens"]);

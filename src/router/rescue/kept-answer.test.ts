@@ -17,14 +17,14 @@ const event = (delta: object, more: object = {}): string =>
   `data: ${JSON.stringify({ id: "first", choices: [{ index: 0, delta, ...more }] })}\n\n`;
 
 const kept = (more: object = {}, room = new RescueRoom()): KeptAnswer => {
-  const answer = KeptAnswer.of(ask(more), room);
+  const answer = KeptAnswer.of(ask(more), LLAMA, room);
   if (answer === undefined) throw new Error("no room");
   return answer;
 };
 
 test("another that would take the same bytes for another adapter does not go on", () => {
   const called = { ...ask(), fits: (id: ReplicaId) => id === "alike" };
-  const answer = KeptAnswer.of(called, new RescueRoom());
+  const answer = KeptAnswer.of(called, LLAMA, new RescueRoom());
   answer?.push(Buffer.from(event({ content: "a" })));
   expect(answer?.handOver(LLAMA)).toEqual({ ok: false, error: "the other was started with other adapters" });
   expect(answer?.handOver({ ...LLAMA, id: replicaId("alike") })).toMatchObject({ ok: true });
@@ -90,17 +90,17 @@ describe("what is kept", () => {
 
   test("is bounded for all together", () => {
     const room = new RescueRoom(bytes(17_000));
-    const [one, two] = [KeptAnswer.of(ask(), room), KeptAnswer.of(ask(), room)];
-    expect(KeptAnswer.of(ask(), room)).toBeUndefined();
+    const [one, two] = [KeptAnswer.of(ask(), LLAMA, room), KeptAnswer.of(ask(), LLAMA, room)];
+    expect(KeptAnswer.of(ask(), LLAMA, room)).toBeUndefined();
     one?.release();
     one?.release();
-    expect(KeptAnswer.of(ask(), room)).toBeDefined();
+    expect(KeptAnswer.of(ask(), LLAMA, room)).toBeDefined();
     for (let n = 0; n < 200; n++) two?.push(long);
     expect(two?.handOver(LLAMA)).toEqual({ ok: false, error: "there was no room to keep it" });
   });
 
   test("is no request that is very long", () => {
     const request = ask({ note: "x".repeat(5_000_000) });
-    expect(KeptAnswer.of(request, new RescueRoom())).toBeUndefined();
+    expect(KeptAnswer.of(request, LLAMA, new RescueRoom())).toBeUndefined();
   });
 });

@@ -1,10 +1,11 @@
-import type { ReplicaRoute } from "../../core/route.ts";
+import type { EngineApi } from "../../core/engine-api.ts";
 import { err, ok, type Result } from "../../core/result.ts";
+import type { ReplicaRoute } from "../../core/route.ts";
 import type { EngineAsk } from "../translate/ask.ts";
-import { ContinuedStream } from "./continued-stream.ts";
-import { goingOn } from "./going-on.ts";
+import { closingAtLength, closingOf, type Counts } from "./closing.ts";
+import { type Course, courseOf, type RestStream } from "./course.ts";
+import { mayBeKept } from "./may-be-kept.ts";
 import type { RescueRoom } from "./room.ts";
-import { Said } from "./said.ts";
 
 /** Of a request: longer ones are not kept. */
 const LONGEST_ASK = 4 * 1024 * 1024;
@@ -24,7 +25,7 @@ const CR = 0x0d;
 /** How another replica goes on. */
 export interface Handover {
   readonly ask: EngineAsk;
-  readonly stream: ContinuedStream;
+  readonly stream: RestStream;
 }
 
 /**
@@ -34,7 +35,7 @@ export interface Handover {
 export class KeptAnswer {
   readonly #ask: EngineAsk;
   readonly #room: RescueRoom;
-  readonly #said = new Said();
+  readonly #course: Course;
   #raw: Buffer[] = [];
   #rawBytes = 0;
   #held: Buffer | undefined;
@@ -46,14 +47,17 @@ export class KeptAnswer {
 
   private constructor(ask: EngineAsk, room: RescueRoom, taken: number) {
     this.#ask = ask;
+    this.#course = courseOf(ask);
     this.#room = room;
     this.#taken = taken;
   }
 
-  /** Undefined: there is no room for it. What is given is to be released. */
-  static of(ask: EngineAsk, room: RescueRoom): KeptAnswer | undefined {
+  /** Undefined: nobody could go on with it, or there is no room for it. What is given is to be released. */
+  static of(ask: EngineAsk, of: Pick<ReplicaRoute, "apis">, room: RescueRoom): KeptAnswer | undefined {
     const taken = ask.body.bytes + RAW_PIECE;
-    return ask.body.bytes <= LONGEST_ASK && room.take(taken) ? new KeptAnswer(ask, room, taken) : undefined;
+    return mayBeKept(ask, of) && ask.body.bytes <= LONGEST_ASK && room.take(taken)
+      ? new KeptAnswer(ask, room, taken)
+      : undefined;
   }
 
   /** What of these bytes, and of those held, goes on; undefined for nothing. */
@@ -97,13 +101,14 @@ export class KeptAnswer {
   }
 
   #read(): void {
-    const before = this.#said.length;
-    this.#said.push(Buffer.concat(this.#raw));
+    const { said } = this.#course;
+    const before = said.length;
+    said.push(Buffer.concat(this.#raw));
     this.#raw = [];
     this.#rawBytes = 0;
-    const grown = (this.#said.length - before) * BYTES_PER_CHARACTER;
-    if (this.#said.length > LONGEST_TEXT) this.#lose("it was too long to be kept");
-    else if (this.#said.problem !== undefined) this.#lose(this.#said.problem);
+    const grown = (said.length - before) * BYTES_PER_CHARACTER;
+    if (said.length > LONGEST_TEXT) this.#lose("it was too long to be kept");
+    else if (said.problem !== undefined) this.#lose(said.problem);
     else this.#take(grown);
   }
 
@@ -116,19 +121,36 @@ export class KeptAnswer {
 
   /** How that replica goes on from here; or why it cannot. */
   handOver({ id, apis }: Pick<ReplicaRoute, "id" | "apis">): Result<Handover, string> {
-    this.#held = undefined;
     if (this.#ask.fits?.(id) === false) return err("the other was started with other adapters");
-    if (this.#lost === undefined) this.#read();
-    if (this.#lost !== undefined) return err(this.#lost);
-    const next = goingOn(this.#ask.body, this.#said, apis ?? []);
+    const next = this.#goOn(apis ?? []);
     if (!next.ok) return next;
-    const { body } = next.value;
-    return ok({ ask: { ...this.#ask, body }, stream: new ContinuedStream(this.#said, next.value) });
+    const { ask, isWhole, stream } = next.value;
+    return isWhole ? err("nothing was left to be said") : ok({ ask, stream });
+  }
+
+  #goOn(apis: readonly EngineApi[]): ReturnType<Course["goOn"]> {
+    this.#held = undefined;
+    if (this.#lost === undefined) this.#read();
+    return this.#lost === undefined ? this.#course.goOn(apis) : err(this.#lost);
+  }
+
+  /**
+   * What a stream still lacks of whose answer nothing is lost with the engine: it had told of its end, or has as many tokens
+   * as were asked for. `tail`: the last events. Undefined: the engine had more to say.
+   */
+  closing(tail: Buffer, counts: () => Counts): Buffer | undefined {
+    const told = closingOf(this.#ask, tail, counts);
+    if (told !== undefined) return told;
+    const next = this.#goOn(["chat"]);
+    if (!next.ok || !next.value.isWhole) return undefined;
+    const { ask, stream } = next.value;
+    return stream.finish(closingAtLength(ask, { ...counts(), completion: this.#course.said.produced }));
   }
 
   /** The engine has told its tokens on the way. */
   get isCounted(): boolean {
-    return this.#said.isCounted || this.#said.length === 0;
+    const { said } = this.#course;
+    return said.isCounted || said.length === 0;
   }
 
   release(): void {

@@ -1,6 +1,10 @@
 import type { ReplicaId } from "../../core/ids.ts";
+import type { EngineApi } from "../../core/engine-api.ts";
+import type { Result } from "../../core/result.ts";
+import type { Begun } from "../../wire/chat/speaker.ts";
 import type { ChatStream } from "../../wire/chat/stream.ts";
 import type { Body } from "../ask-usage.ts";
+import type { Refusal } from "../error-body.ts";
 
 /** A request to an engine, and how its answer becomes the client's. */
 export interface EngineAsk {
@@ -11,11 +15,15 @@ export interface EngineAsk {
   rewrite(head: AnswerHead): Rewrite | undefined;
   /** Whether the body says the same to that replica. Left out: it does to each. */
   readonly fits?: (replica: ReplicaId) => boolean;
+  /** The same asked as chat, of an engine that has those. Left out: this is its only form. */
+  readonly asChat?: (apis: readonly EngineApi[]) => Result<EngineAsk, Refusal>;
 }
 
 interface AnswerHead {
   readonly status: number;
   readonly isStream: boolean;
+  /** What the client has of the answer already, when this is to be the rest. */
+  readonly begun?: Begun | undefined;
 }
 
 export type Rewrite =

@@ -137,7 +137,8 @@ export class Asks {
       lacks.add(api);
       return { kind: "ask", ask: other.value };
     };
-    return { ...this.#plain, rewrite: ({ status }) => (status >= 400 ? { kind: "whole", read } : undefined) };
+    const asChat = this.#translated.bind(this);
+    return { ...this.#plain, asChat, rewrite: ({ status }) => (status >= 400 ? { kind: "whole", read } : undefined) };
   }
 
   #translated(apis: readonly EngineApi[]): Result<EngineAsk, Refusal> {

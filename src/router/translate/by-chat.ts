@@ -2,7 +2,7 @@ import { ok, type Result } from "../../core/result.ts";
 import { messageOf, MessagesSpeaker } from "../../wire/anthropic/answer.ts";
 import { chatFromMessages } from "../../wire/anthropic/request.ts";
 import type { ChatDialect } from "../../wire/chat/ask.ts";
-import type { Speaker, WholeAnswer } from "../../wire/chat/speaker.ts";
+import type { Begun, Speaker, WholeAnswer } from "../../wire/chat/speaker.ts";
 import { ChatStream } from "../../wire/chat/stream.ts";
 import { readWholeAnswer } from "../../wire/chat/whole.ts";
 import type { Fields } from "../../wire/json-value.ts";
@@ -37,12 +37,12 @@ export const responsesByChat: Translation = ({ asker, body, dialect }) => {
   if (!chat.ok) return chat;
   const { ask } = chat.value;
   const compose = (answer: WholeAnswer): Fields => responseOf(answer, ask);
-  return ok(chatAsk(chat.value.body, { asker, speaker: () => new ResponsesSpeaker(ask), compose }));
+  return ok(chatAsk(chat.value.body, { asker, speaker: (begun) => new ResponsesSpeaker(ask, begun?.part), compose }));
 };
 
 interface Words {
   readonly asker: Asker;
-  readonly speaker: () => Speaker;
+  readonly speaker: (begun: Begun | undefined) => Speaker;
   readonly compose: (answer: WholeAnswer) => Fields;
 }
 
@@ -50,9 +50,9 @@ function chatAsk(body: Fields, { asker, speaker, compose }: Words): EngineAsk {
   return {
     target: "/v1/chat/completions",
     body: jsonBody(body),
-    rewrite: ({ status, isStream }) => {
+    rewrite: ({ status, isStream, begun }) => {
       if (status >= 400) return mendingErrors(asker);
-      return isStream ? { kind: "events", stream: new ChatStream(speaker()) } : composed(asker, compose);
+      return isStream ? { kind: "events", stream: new ChatStream(speaker(begun), begun) } : composed(asker, compose);
     },
   };
 }

@@ -57,6 +57,13 @@ export class BlockReader {
   /** The engine went back to a call that another had followed: what it said there belongs nowhere. */
   isTangled = false;
 
+  /** `begun`: the text of a block that is open already, the first of all; undefined: none is. */
+  constructor(begun?: string) {
+    if (begun === undefined) return;
+    this.#open = { index: 0, block: { kind: "text" }, call: -1, parts: [begun], logprobs: [] };
+    this.#blocks = 1;
+  }
+
   /** Whether any tool was called. */
   get hasCalls(): boolean {
     return this.#calls.size > 0;

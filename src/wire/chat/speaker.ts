@@ -1,5 +1,6 @@
 import type { EngineFault } from "../engine-error.ts";
 import type { BlockStep } from "./blocks.ts";
+import type { Fields } from "../json-value.ts";
 import type { ChatUsage } from "./usage.ts";
 
 export interface AnswerStart {
@@ -16,6 +17,22 @@ export interface AnswerEnd {
   readonly stop: string | undefined;
   readonly usage: ChatUsage;
   readonly hasCalls: boolean;
+}
+
+/** What a client has of an answer whose rest is to be said. */
+export interface Begun {
+  /** Of the block of text that is open, the first of all; undefined: no block has begun. */
+  readonly text: string | undefined;
+  /** Only of Responses. */
+  readonly part?: BegunResponse;
+}
+
+export interface BegunResponse {
+  readonly response: Fields;
+  /** Of the item that the text is of; undefined: none has begun. */
+  readonly itemId: string | undefined;
+  /** The number of the next event. */
+  readonly sequence: number;
 }
 
 /** Says a chat answer as the events of another API. Each method answers with what goes to the client, "" for nothing. */

@@ -3,7 +3,7 @@ import { parseJson } from "../json-value.ts";
 import { type SseEvent, SseSplitter } from "../sse/splitter.ts";
 import { BlockReader } from "./blocks.ts";
 import { type ChatPiece, readChatPiece } from "./piece.ts";
-import type { Speaker } from "./speaker.ts";
+import type { Begun, Speaker } from "./speaker.ts";
 import { type ChatUsage, NO_USAGE } from "./usage.ts";
 
 /**
@@ -12,16 +12,19 @@ import { type ChatUsage, NO_USAGE } from "./usage.ts";
  */
 export class ChatStream {
   readonly #splitter = new SseSplitter();
-  readonly #reader = new BlockReader();
+  readonly #reader: BlockReader;
   readonly #speaker: Speaker;
-  #hasBegun = false;
+  #hasBegun: boolean;
   #isOver = false;
   #finish = "";
   #stop: string | undefined;
   #usage: ChatUsage = NO_USAGE;
 
-  constructor(speaker: Speaker) {
+  /** `begun`: what the client has of the answer already; undefined: nothing. */
+  constructor(speaker: Speaker, begun?: Begun) {
     this.#speaker = speaker;
+    this.#reader = new BlockReader(begun?.text);
+    this.#hasBegun = begun !== undefined;
   }
 
   push(bytes: Uint8Array): string {

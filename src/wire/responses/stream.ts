@@ -1,6 +1,6 @@
 import type { Block, BlockStep } from "../chat/blocks.ts";
-import type { AnswerEnd, AnswerStart, Speaker } from "../chat/speaker.ts";
-import type { Fields } from "../json-value.ts";
+import type { AnswerEnd, AnswerStart, BegunResponse, Speaker } from "../chat/speaker.ts";
+import { type Fields, textOf } from "../json-value.ts";
 import { namedEvent } from "../sse/splitter.ts";
 import { beganResponse, endedResponse, type ResponsesAsk } from "./answer.ts";
 import { responsesErrorEvent } from "./error.ts";
@@ -14,11 +14,16 @@ const UNKNOWN_START: AnswerStart = { id: "unknown", model: "", created: 0 };
 export class ResponsesSpeaker implements Speaker {
   readonly #ask: ResponsesAsk;
   readonly #output: Fields[] = [];
+  readonly #begun: BegunResponse | undefined;
   #start: AnswerStart = UNKNOWN_START;
-  #sequence = 0;
+  #sequence: number;
 
-  constructor(ask: ResponsesAsk) {
+  /** `begun`: what another has said of it; undefined: nothing. */
+  constructor(ask: ResponsesAsk, begun?: BegunResponse) {
     this.#ask = ask;
+    this.#begun = begun;
+    this.#sequence = begun?.sequence ?? 0;
+    if (begun !== undefined) this.#start = { ...UNKNOWN_START, id: textOf(begun.response["id"]).replace(/^resp_/, "") };
   }
 
   begin(start: AnswerStart): string {
@@ -28,7 +33,7 @@ export class ResponsesSpeaker implements Speaker {
   }
 
   step(step: BlockStep): string {
-    const item = itemId(step.block, { answerId: this.#start.id, index: step.index }, this.#ask.tools);
+    const item = this.#itemId(step);
     const at = { item_id: item, output_index: step.index };
     switch (step.kind) {
       case "open":
@@ -40,16 +45,25 @@ export class ResponsesSpeaker implements Speaker {
     }
   }
 
+  #itemId({ block, index }: BlockStep): string {
+    const begun = index === 0 ? this.#begun?.itemId : undefined;
+    return begun ?? itemId(block, { answerId: this.#start.id, index }, this.#ask.tools);
+  }
+
+  #response(): Fields {
+    return this.#begun?.response ?? beganResponse(this.#start, this.#ask);
+  }
+
   end(end: AnswerEnd): string {
     const ended = endedResponse(end);
-    const response = { ...beganResponse(this.#start, this.#ask), ...ended, output: this.#output };
+    const response = { ...this.#response(), ...ended, output: this.#output };
     return this.#event(ended["status"] === "completed" ? "response.completed" : "response.incomplete", { response });
   }
 
   /** Clients that know the failed response find it; those that look for an error find that, and it is the last. */
   fail({ message, status }: { readonly message: string; readonly status: number }): string {
     const error = { code: "server_error", message };
-    const response = { ...beganResponse(this.#start, this.#ask), status: "failed", error, output: this.#output };
+    const response = { ...this.#response(), status: "failed", error, output: this.#output };
     const failed = this.#event("response.failed", { response });
     return failed + responsesErrorEvent({ message, type: "upstream_error", code: String(status) }, this.#sequence++);
   }
