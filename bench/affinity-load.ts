@@ -112,10 +112,10 @@ async function ask(url: string, messages: readonly Message[], tokens: number): P
     chunks.push(chunk);
     if (firstMs === undefined && Buffer.from(chunk).includes('"content":"')) firstMs = performance.now() - at;
   }
-  const bytes = Buffer.concat(chunks);
-  const usage = readUsage(bytes);
-  if (usage === undefined) throw new Error(`an answer without counts: ${bytes.toString().slice(-300)}`);
-  const pieces = bytes.toString().matchAll(/"content":("(?:[^"\\]|\\.)*")/g);
+  const events = Buffer.concat(chunks).toString();
+  const usage = readUsage(events);
+  if (usage === undefined) throw new Error(`an answer without counts: ${events.slice(-300)}`);
+  const pieces = events.matchAll(/"content":("(?:[^"\\]|\\.)*")/g);
   const text = [...pieces].map(([, piece = '""']) => JSON.parse(piece) as string).join("");
   return { text, firstMs: firstMs ?? performance.now() - at, prompt: usage.prompt, cached: usage.cached };
 }

@@ -51,7 +51,10 @@ export interface Held {
   readonly failures: number;
 }
 
-/** Opens a stream on every connection, at a pace that nobody minds, and waits for their ends. */
+/**
+ * Opens a stream on every connection, at a pace that nobody minds, and waits for their ends. The next are begun when the last
+ * have their heads: were their first events waited for, the first streams would end before the last are open.
+ */
 export async function hold(load: Load, memory: () => Promise<number>): Promise<Held> {
   const tally = new Tally();
   const before = await memory();
@@ -63,8 +66,9 @@ export async function hold(load: Load, memory: () => Promise<number>): Promise<H
     const opened = await openClients(batch, tally);
     clients.push(...opened);
     ended.push(...opened.map((client) => client.askUntil(0)));
-    await Promise.all(opened.map((client) => client.begun));
+    await Promise.all(opened.map((client) => client.answered));
   }
+  await Promise.all(clients.map((client) => client.begun));
   const grownBytes = (await memory()) - before;
   const open = load.connections - tally.totals.length;
   await Promise.all(ended);
@@ -154,9 +158,12 @@ class Client {
   #matched = 0;
   #time = 0;
   #ended: (() => void) | undefined;
-  #hasBegun: (() => void) | undefined;
-  /** The first answer's first byte has come, or there will be none. */
-  readonly begun = new Promise<void>((resolve) => (this.#hasBegun = resolve));
+  #onAnswered: (() => void) | undefined;
+  /** The first answer's head has come, or there will be none. */
+  readonly answered = new Promise<void>((resolve) => (this.#onAnswered = resolve));
+  #onBegun: (() => void) | undefined;
+  /** And its first byte. */
+  readonly begun = new Promise<void>((resolve) => (this.#onBegun = resolve));
 
   private constructor(socket: Socket, { requests, first, tally }: Asking) {
     this.#socket = socket;
@@ -211,7 +218,8 @@ class Client {
   #finish(): void {
     const ended = this.#ended;
     this.#ended = undefined;
-    this.#hasBegun?.();
+    this.#onAnswered?.();
+    this.#onBegun?.();
     this.#socket.destroy();
     ended?.();
   }
@@ -232,7 +240,7 @@ class Client {
 
   #begin(): void {
     this.#firstByteAt = performance.now();
-    this.#hasBegun?.();
+    this.#onBegun?.();
   }
 
   /** Answers what follows the head. */
@@ -245,6 +253,7 @@ class Client {
     this.#status = Number(text.slice(9, 12));
     const length = /\r\ncontent-length: *(\d+)/i.exec(text);
     this.#left = length === null ? -1 : Number(length[1]);
+    this.#onAnswered?.();
     return bytes.subarray(end + HEAD_END.length);
   }
 

@@ -2,13 +2,12 @@
 // the next start. A start takes less time, and the program that strips types, 20 MiB of memory, is not loaded at all.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { constants, enableCompileCache, flushCompileCache } from "node:module";
+import { constants, enableCompileCache } from "node:module";
 import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const argv = process.argv.slice(2);
 const FILL_WITHIN_MS = 60_000;
-const FLUSH_AFTER_MS = 10_000;
 
 /** --data-dir is the promise that nothing is written elsewhere. "": there is no place for it. */
 function cacheFolder() {
@@ -64,7 +63,5 @@ if (folder !== "" && [ENABLED, ALREADY_ENABLED].includes(enableCompileCache(fold
   // For programs of ours that this one runs.
   process.env.NODE_COMPILE_CACHE = folder;
   if (argv[0] === "agent") fillForAgent(folder);
-  // Node writes it at the end of a process, and a role may be ended without one.
-  setTimeout(flushCompileCache, FLUSH_AFTER_MS).unref();
 }
 await import("../src/main.ts");

@@ -3,6 +3,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { KEY_PREFIX, type KeyGrant, type KeyLimits } from "../../src/core/client-key.ts";
 import { millis, profileName, replicaId } from "../../src/core/ids.ts";
 import type { ModelRoute } from "../../src/core/route.ts";
+import { llamacpp } from "../../src/engines/llamacpp/index.ts";
 import { listen, type Listening } from "../../src/platform/listen.ts";
 import { RouterService } from "../../src/wire/gen/llmgw/v1/router_pb.js";
 import { keySetToWire } from "../../src/wire/keys.ts";
@@ -73,6 +74,8 @@ const modelOf = ({ model, enginePort, replicas }: Fleet): ModelRoute => ({
     port: enginePort,
     apiKey: `ek-${String(n)}`,
     slots: SLOTS,
+    // A stream is kept only for engines that could go on with it.
+    apis: llamacpp.apis ?? [],
   })),
 });
 

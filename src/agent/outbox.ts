@@ -6,9 +6,13 @@ export type Outgoing = NonNullable<MessageInitShape<typeof SessionRequestSchema>
 /** Messages in a row that a slow connection may have waiting before a sender that can wait has to. */
 const ROOM = 8;
 
-/** What is to be sent on one stream, in order. Of what replaces itself only the newest waits, so that it cannot pile up. */
+/**
+ * What is to be sent on one stream. Of what replaces itself only the newest waits, so that it cannot pile up; and it goes
+ * before what can wait: a sign of life behind half a megabyte of a log would come too late on a slow connection.
+ */
 export class Outbox implements AsyncIterable<SessionRequest> {
-  #waiting: Outgoing[] = [];
+  readonly #urgent: Outgoing[] = [];
+  readonly #waiting: Outgoing[] = [];
   #isClosed = false;
   /** Of the reader that waits for a message, and of senders that wait for room. */
   #wakeReader: () => void = () => undefined;
@@ -17,13 +21,13 @@ export class Outbox implements AsyncIterable<SessionRequest> {
   /** At once, in place of an older one of the same kind that has not gone yet. */
   put(body: Outgoing): void {
     if (this.#isClosed) return;
-    const older = this.#waiting.findIndex((waiting) => waiting.case === body.case);
-    if (older >= 0) this.#waiting[older] = body;
-    else this.#waiting.push(body);
+    const older = this.#urgent.findIndex((waiting) => waiting.case === body.case);
+    if (older >= 0) this.#urgent[older] = body;
+    else this.#urgent.push(body);
     this.#wakeReader();
   }
 
-  /** In order, as soon as the connection keeps up. False: it was closed before that. */
+  /** In order among their like, as soon as the connection keeps up. False: it was closed before that. */
   async send(body: Outgoing): Promise<boolean> {
     while (this.#waiting.length >= ROOM && !this.#isClosed) {
       await new Promise<void>((resolve) => this.#wakeSenders.push(resolve));
@@ -34,8 +38,9 @@ export class Outbox implements AsyncIterable<SessionRequest> {
     return true;
   }
 
-  /** What waits is still sent; nothing more is taken. */
-  close(): void {
+  /** What waits is still sent, and then `last`; nothing more is taken. */
+  close(last?: Outgoing): void {
+    if (last !== undefined && !this.#isClosed) this.#waiting.push(last);
     this.#isClosed = true;
     this.#wakeReader();
     this.#wake();
@@ -43,7 +48,7 @@ export class Outbox implements AsyncIterable<SessionRequest> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<SessionRequest> {
     for (;;) {
-      const body = this.#waiting.shift();
+      const body = this.#urgent.shift() ?? this.#waiting.shift();
       if (body !== undefined) {
         this.#wake();
         yield create(SessionRequestSchema, { body });

@@ -163,7 +163,7 @@ describe("the end of a rank", () => {
     const survivor = await headPid();
     process.kill(followerPid(gang), "SIGKILL");
     await expect.poll(kindOf(gang.follower), WAIT).toBe("failed");
-    expect(report(gang.follower)).toMatchObject({ attempt: 1, launched: true, retry: true });
+    expect(report(gang.follower)).toMatchObject({ attempt: 1, launched: true, retry: true, blamesOthers: false });
     expect(report(gang.follower)?.endedAt).toBeGreaterThan(0);
     expect(seen(gang.head)?.pid).toBe(survivor);
     tell({ ...gang, members: [] }, 4, { attempt: 2 });

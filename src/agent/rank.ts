@@ -57,6 +57,7 @@ export class Rank {
     return {
       ...{ rank, attempt, prepared: this.#prepared, findings: this.#findings, launched: this.#launched },
       ...{ endedAt: this.#end?.at, retry: this.#end?.retry ?? true },
+      blamesOthers: this.#end?.blamesOthers ?? false,
     };
   }
 
@@ -188,9 +189,16 @@ const hasEnded = (state: SupervisedState): boolean =>
 interface Ended {
   readonly at: Millis;
   readonly retry: boolean;
+  /** Undefined: why it ended is not known yet. */
+  readonly blamesOthers?: boolean;
 }
 
 const endAfter = (before: Ended | undefined, end: AttemptEnd | undefined, now: Millis): Ended => ({
   at: before?.at ?? now,
   retry: end?.retry ?? before?.retry ?? true,
+  blamesOthers: blamesOthers(before, end),
 });
+
+/** Of a process that was ended for a reason of its own, the last words count for nothing. */
+const blamesOthers = (before: Ended | undefined, end: AttemptEnd | undefined): boolean =>
+  before?.blamesOthers ?? end?.blamesOthers ?? false;

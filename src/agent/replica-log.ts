@@ -1,3 +1,4 @@
+import { hostAndPort } from "../core/host-port.ts";
 import type { ReplicaId } from "../core/ids.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SupervisedState, Supervision } from "../reconcile/supervision.ts";
@@ -37,7 +38,7 @@ const LINES: { readonly [K in SupervisedState["kind"]]: (state: StateOf[K], besi
     level: "info",
     text: `was started: ${engine}, pid ${String(process.pid)}, port ${String(endpoint.port)}`,
   }),
-  ready: ({ endpoint }) => ({ level: "info", text: `is ready on ${endpoint.host}:${String(endpoint.port)}` }),
+  ready: ({ endpoint }) => ({ level: "info", text: `is ready on ${hostAndPort(endpoint.host, endpoint.port)}` }),
   stopping: stoppingLine,
   backoff: (_, { lastEnd }) => ({ level: "warn", text: `will be tried again: ${lastEnd}` }),
   stopped: () => ({ level: "info", text: "has stopped" }),

@@ -162,11 +162,7 @@ export class Session {
   }
 
   #leave(): void {
-    this.#outbox.put({
-      case: "goodbye",
-      value: create(GoodbyeSchema, { reason: "the agent stops" }),
-    });
-    this.#outbox.close();
+    this.#outbox.close({ case: "goodbye", value: create(GoodbyeSchema, { reason: "the agent stops" }) });
     this.#cancelCut = this.#options.clock.after(GOODBYE_TIMEOUT, () => {
       this.#cut.abort();
     });

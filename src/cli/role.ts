@@ -1,3 +1,4 @@
+import { keepCompiled } from "../platform/compile-cache.ts";
 import { createLogger, type Logger } from "../platform/logger.ts";
 import { notifyService } from "../platform/sd-notify.ts";
 import type { Call } from "./command.ts";
@@ -48,6 +49,7 @@ export async function runRole<C extends object>(call: Call, { kind, placed, star
   });
   const role = await start(placed(config), logger);
   late.role = role;
+  keepCompiled();
   await notifyService("READY=1", call.io.env);
   await Promise.race([aborted(stop), ...(role.done === undefined ? [] : [role.done])]);
   await notifyService("STOPPING=1", call.io.env);

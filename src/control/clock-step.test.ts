@@ -33,7 +33,10 @@ describe("after a step", () => {
   });
 
   test("a gang waits as long as before for its next start and for its ranks' last words", () => {
-    const ending = { since: millis(7), served: undefined, rank: 0, at: 5, reason: "", lastLines: [], retry: true };
+    const ending = {
+      ...{ since: millis(7), served: undefined, rank: 0, at: 5, reason: "", lastLines: [] },
+      ...{ retry: true, blamesOthers: false },
+    };
     const gang = gangReplica(starting, { ...running, retryAt: millis(9_000), ending });
     const [after] = afterStep(snapshot({ replicas: [gang] }), HOUR).replicas;
     expect(after?.gang).toMatchObject({ retryAt: HOUR + 9_000, ending: { since: HOUR + 7, at: 5 } });

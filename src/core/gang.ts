@@ -67,6 +67,8 @@ export interface RankReport {
   readonly endedAt: Millis | undefined;
   /** Whether the same start could go better next time. */
   readonly retry: boolean;
+  /** By its own words it ended because another rank did: the cause is that one's. */
+  readonly blamesOthers: boolean;
 }
 
 /** What the nodes of a gang found out about each other before it was started. */
@@ -104,7 +106,7 @@ export interface RankStatus {
   readonly pid: number | undefined;
 }
 
-/** The rank that ended first, as far as is known by now: others that end because of it may be heard of before it. */
+/** The rank whose end explains the others', as far as is known by now: they may end, and be heard of, before it. */
 export interface GangEnding {
   /** When the control plane heard of the first. */
   readonly since: Millis;
@@ -116,6 +118,8 @@ export interface GangEnding {
   readonly reason: string;
   readonly lastLines: readonly string[];
   readonly retry: boolean;
+  /** As the rank reports it. */
+  readonly blamesOthers: boolean;
 }
 
 /** How a gang's present attempt stands. Its only writer is the control plane's loop. */

@@ -107,6 +107,8 @@ export interface ExitExplanation {
   readonly reason: string;
   /** Whether the same start could go better next time. */
   readonly retry: boolean;
+  /** It ended because another rank of the replica did, or was not there. */
+  readonly blamesOthers?: true;
 }
 
 export interface ExitReport {

@@ -187,7 +187,7 @@ function say(node: Node): void {
     const prepared = { engine: "vllm 1", weights: "w", digest: "", address: "10.0.0.1", port: 1 };
     const findings = Array.from({ length: ranks }, (_, peer) => ({ peer, problem: "", clockAhead: 0 }));
     const report = {
-      ...{ rank, attempt, prepared: stage === "preparing" ? undefined : prepared, retry: true },
+      ...{ rank, attempt, prepared: stage === "preparing" ? undefined : prepared, retry: true, blamesOthers: false },
       findings: stage === "preparing" || stage === "prepared" ? undefined : findings,
       ...{ launched: RUNNING.includes(stage), endedAt: stage === "ended" ? millis(1) : undefined },
     };

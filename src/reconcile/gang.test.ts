@@ -224,6 +224,42 @@ describe("it dies together", () => {
     expect(silent.replica.gang?.lastEnd).toBe("rank 1 on b: NCCL error: remote process exited");
   });
 
+  const lost = { blamesOthers: true };
+  test.each<{ name: string; a: Said; b: Said; want: string }>([
+    {
+      name: "over one that ended before it and says that the others were lost",
+      a: ended(0, "the other ranks were lost", now - 9, lost),
+      b: ended(1, "killed by SIGKILL", now),
+      want: "rank 1 on b: killed by SIGKILL",
+    },
+    {
+      name: "of the head too",
+      a: ended(0, "killed by SIGKILL", now),
+      b: ended(1, "the other ranks were lost", now - 9, lost),
+      want: "rank 0 on a: killed by SIGKILL",
+    },
+    {
+      name: "of two that lost each other the earlier one",
+      a: ended(0, "the other ranks were lost", now, lost),
+      b: ended(1, "the others were lost", now - 9, lost),
+      want: "rank 1 on b: the others were lost",
+    },
+  ])("the end that has a cause of its own gives the reason: $name", ({ a, b, want }) => {
+    const { replica: next } = said(gangReplica(ready, running), a, b);
+    expect(next.gang?.lastEnd).toBe(want);
+  });
+
+  test("the cause of an end that blames others is waited for longer, and not for ever", () => {
+    const a = ended(0, "the other ranks were lost", now, lost);
+    const first = said(gangReplica(ready, running), a, runs(1));
+    const waiting = said(first.replica, a, runs(1), millis(now + 2_999));
+    expect(summary(waiting)).toBe("starting 1 run");
+    const late = said(waiting.replica, a, ended(1, "killed by SIGKILL", now), millis(now + 2_999));
+    expect(late.replica.gang?.lastEnd).toBe("rank 1 on b: killed by SIGKILL");
+    const never = said(waiting.replica, a, runs(1), millis(now + 3_000));
+    expect(never.replica.gang?.lastEnd).toBe("rank 0 on a: the other ranks were lost");
+  });
+
   test("of two that ended the earlier one, by one clock", () => {
     const of = gangReplica(ready, running);
     // The follower's clock is 3 s behind: it ended after the head, although its clock says otherwise.

@@ -29,6 +29,8 @@ const MOST_ATTEMPTS = 5;
 const STABLE_AFTER = millis(60_000);
 /** Longer than agents take to notice an end and to say so. */
 const GATHER_ENDS = millis(500);
+/** The cause of an end that blames others is worth a longer wait: on a loaded node it may be noticed late. */
+const GATHER_CAUSE = millis(3_000);
 const BACKOFF: BackoffPolicy = { base: millis(1_000), max: millis(60_000) };
 
 /** One rank, as its node lets us know of it. */
@@ -144,7 +146,10 @@ function withoutNodes(gone: readonly Rank[], ranks: readonly Rank[]): ReplicaSta
   return { kind: "stopping", why: `its node ${names(gone)} ${isRemoved ? "was removed" : "is lost"}` };
 }
 
-/** The rank that ended first, of those that are known to have ended; undefined: none has. */
+/**
+ * The rank whose end gives the reason, of those that are known to have ended; undefined: none has. It is the first that
+ * ended by a cause of its own: one that lost a peer may be recorded as ended before that peer is.
+ */
 function endingOf({ replica, gang, ranks, now }: Following): GangEnding | undefined {
   const served = replica.state.kind === "ready" ? millis(now - replica.since) : undefined;
   const since = gang.ending?.since ?? now;
@@ -152,7 +157,7 @@ function endingOf({ replica, gang, ranks, now }: Following): GangEnding | undefi
     const state = rank.said?.observed.state;
     if (state?.kind !== "failed") return [];
     const { reason, lastLines } = state;
-    const retry = rank.said?.report.retry ?? true;
+    const { retry = true, blamesOthers = false } = rank.said?.report ?? {};
     return [
       {
         since,
@@ -162,11 +167,14 @@ function endingOf({ replica, gang, ranks, now }: Following): GangEnding | undefi
         reason,
         lastLines,
         retry,
+        blamesOthers,
       },
     ];
   });
   const known = gang.ending === undefined ? [] : [gang.ending];
-  return [...known, ...found].toSorted((a, b) => a.at - b.at || a.rank - b.rank)[0];
+  return [...known, ...found].toSorted(
+    (a, b) => Number(a.blamesOthers) - Number(b.blamesOthers) || a.at - b.at || a.rank - b.rank,
+  )[0];
 }
 
 /** Nodes need a moment to say that their rank has ended; the first to say so is not always the first that did. */
@@ -175,7 +183,8 @@ function whileEnding(following: Following, ending: GangEnding): Followed {
   const { rank, reason, lastLines, retry, served } = ending;
   const all = ranks.every(({ said }) => said?.observed.state.kind === "failed");
   const why = `rank ${String(rank)} on ${ranks[rank]?.share.node ?? ""}: ${reason}`;
-  if (all || now - ending.since >= GATHER_ENDS) return endOf(following, { reason: why, lastLines, retry, served });
+  const patience = ending.blamesOthers ? GATHER_CAUSE : GATHER_ENDS;
+  if (all || now - ending.since >= patience) return endOf(following, { reason: why, lastLines, retry, served });
   return moved({ ...replica, gang: { ...gang, ending } }, { kind: "starting", note: why }, now);
 }
 

@@ -21,6 +21,8 @@ export interface AttemptEnd {
   readonly retry: boolean;
   /** What it waits for lies outside the engine and may pass by itself: it is tried for as long as it is wanted. */
   readonly waits?: true;
+  /** Of a rank: it ended because another did, or was not there. */
+  readonly blamesOthers?: true;
 }
 
 /** One start of an engine, when it is over. */

@@ -21,6 +21,9 @@ export class BodyWatch {
   usage(): Usage | undefined {
     const [only] = this.#tail;
     const end = this.#tail.length === 1 && only !== undefined ? only : Buffer.concat(this.#tail);
-    return readUsage(end.subarray(-WINDOW_BYTES)) ?? (this.#first === undefined ? undefined : readUsage(this.#first));
+    const first = this.#first;
+    return countsIn(end.subarray(-WINDOW_BYTES)) ?? (first === undefined ? undefined : countsIn(first));
   }
 }
+
+const countsIn = (bytes: Buffer): Usage | undefined => readUsage(bytes.toString("latin1"));

@@ -8,10 +8,10 @@ export type StreamEnd =
   /** The engine reported its failure as an event inside a 200. */
   | { readonly kind: "engineError"; readonly code: number };
 
-/** The last events are what tells the end. An event with counts and timings is under 2 KiB. */
-const TAIL_BYTES = 8_192;
+/** The last reads are what tells the end: those that reach into so many last bytes. An event with counts and timings is under 2 KiB. */
+const TAIL_LENGTH = 4_096;
 /** Enough to find the first data line behind some comments. */
-const HEAD_BYTES = 4_096;
+const HEAD_LENGTH = 4_096;
 
 /** A data line with enough of it to tell an error from a token. */
 const DATA_LINE = /(?:^|[\r\n])data:(?:[^\r\n]{24}|[^\r\n]*[\r\n])/;
@@ -36,12 +36,14 @@ function eventsIn(text: string): number {
 
 /**
  * Looks at an event stream's bytes as they pass and holds on to none but the last few KiB: an event may be of any length,
- * or never end.
+ * or never end. They are kept as the text that they are looked at as: a Buffer takes a hundred bytes more for each event, and
+ * thousands of streams may be open for long.
  */
 export class StreamWatch {
-  #tail: Buffer[] = [];
-  #tailBytes = 0;
-  #head: Buffer | undefined = Buffer.alloc(0);
+  #tail: string[] = [];
+  #tailLength = 0;
+  /** What has come before the first data line; undefined behind it. */
+  #head: string | undefined = "";
   #border = "\n\n";
   #usageAtStart: Usage | undefined;
   /** Data events so far; one whose first bytes came in two reads may be missed. */
@@ -52,14 +54,14 @@ export class StreamWatch {
     // One way into native code for all that is looked for.
     const text = chunk.toString("latin1");
     this.events += eventsIn(text);
-    this.#tail.push(chunk);
-    this.#tailBytes += chunk.length;
-    while (this.#tailBytes - (this.#tail[0]?.length ?? 0) >= TAIL_BYTES) {
-      this.#tailBytes -= this.#tail.shift()?.length ?? 0;
+    this.#tail.push(text);
+    this.#tailLength += text.length;
+    while (this.#tailLength - (this.#tail[0]?.length ?? 0) >= TAIL_LENGTH) {
+      this.#tailLength -= this.#tail.shift()?.length ?? 0;
     }
     const end = text.slice(-4);
     this.#border = end.length === 4 ? end : (this.#border + end).slice(-4);
-    return this.#head !== undefined && this.#isFirstData(chunk, this.#head);
+    return this.#head !== undefined && this.#isFirstData(text, this.#head);
   }
 
   /** Nothing of an event has been sent that is not whole: the router may add a line of its own. */
@@ -69,17 +71,22 @@ export class StreamWatch {
 
   /** The last events; of the first of them the beginning may be missing. */
   tail(): Buffer {
-    return Buffer.concat(this.#tail);
+    return Buffer.from(this.#lastText(), "latin1");
+  }
+
+  /** The same, a character for each byte. */
+  #lastText(): string {
+    return this.#tail.join("");
   }
 
   /** The last event that a whole stream has is there, and no error before it. */
   get isDone(): boolean {
-    const text = this.tail().toString("latin1");
+    const text = this.#lastText();
     return TERMINAL.test(text) && !ERROR_EVENT.test(text);
   }
 
   end(): StreamEnd {
-    const text = this.tail().toString("latin1");
+    const text = this.#lastText();
     const error = ERROR_EVENT.exec(text);
     if (error !== null) {
       const code = ERROR_CODE.exec(text.slice(error.index))?.[1];
@@ -97,19 +104,17 @@ export class StreamWatch {
   }
 
   usage(): Usage | undefined {
-    return readUsage(this.tail(), this.#usageAtStart);
+    return readUsage(this.#lastText(), this.#usageAtStart);
   }
 
-  #isFirstData(chunk: Buffer, before: Buffer): boolean {
-    const head =
-      before.length === 0 ? chunk.subarray(0, HEAD_BYTES) : Buffer.concat([before, chunk]).subarray(0, HEAD_BYTES);
-    const text = head.toString("latin1");
-    if (!DATA_LINE.test(text) && head.length < HEAD_BYTES) {
+  #isFirstData(text: string, before: string): boolean {
+    const head = (before + text).slice(0, HEAD_LENGTH);
+    if (!DATA_LINE.test(head) && head.length < HEAD_LENGTH) {
       this.#head = head;
       return false;
     }
     this.#head = undefined;
-    this.#usageAtStart = text.includes('"message_start"') ? readUsage(head) : undefined;
-    return !ERROR_EVENT.test(text);
+    this.#usageAtStart = head.includes('"message_start"') ? readUsage(head) : undefined;
+    return !ERROR_EVENT.test(head);
   }
 }

@@ -72,7 +72,7 @@ export function receive(
   }
   const coding = (req.headers["content-encoding"] ?? "").trim().toLowerCase();
   const scanner = as.kind === "json" ? new BodyScanner() : new FormScanner(as.boundary);
-  const receiver = new Receiver({ limit, keeps, scanner, listener });
+  const receiver = new Receiver({ limit, keeps, reads: scanner.reads, listener }, scanner);
   if (Number(req.headers["content-length"] ?? 0) > limit) receiver.refuseSize();
   else if (PLAIN.has(coding)) readPlain({ req, body }, receiver);
   else if (isDecodable(coding)) readEncoded({ req, body }, coding, receiver);
@@ -136,13 +136,16 @@ function decodeInto(decoder: Decoder, body: RequestBody): void {
 interface Receiving {
   readonly limit: Bytes;
   readonly keeps: number;
-  readonly scanner: Scanner;
+  /** What the body is to be, for people. */
+  readonly reads: string;
   readonly listener: UploadListener;
 }
 
 /** Collects the pieces and scans them as they come; or, once it is known whom to ask, passes them on. */
 class Receiver {
   readonly #of: Receiving;
+  /** Undefined when there is nothing more to scan: the request lives as long as its answer, and this with it. */
+  #scanner: Scanner | undefined;
   #source: BodySource | undefined;
   #length: number | undefined;
   #chunks: Buffer[] = [];
@@ -150,8 +153,9 @@ class Receiver {
   #passing: Passing | undefined;
   #isDone = false;
 
-  constructor(of: Receiving) {
+  constructor(of: Receiving, scanner: Scanner) {
     this.#of = of;
+    this.#scanner = scanner;
   }
 
   /** `length`: what the client says that it will send. */
@@ -165,8 +169,9 @@ class Receiver {
   }
 
   push(chunk: Buffer): void {
-    if (this.isOver) return;
-    const { limit, keeps, scanner, listener } = this.#of;
+    const scanner = this.#scanner;
+    if (this.isOver || scanner === undefined) return;
+    const { limit, keeps, listener } = this.#of;
     this.#bytes += chunk.length;
     if (this.#bytes > limit) {
       this.refuseSize();
@@ -174,21 +179,21 @@ class Receiver {
     }
     scanner.push(chunk);
     listener.onProgress(this.#bytes);
-    if (this.#passing !== undefined) this.#passOn(this.#passing, chunk);
+    if (this.#passing !== undefined) this.#passOn(this.#passing, chunk, scanner.soFar());
     else {
       this.#chunks.push(chunk);
-      if (this.#bytes > keeps) this.#openRest();
+      if (this.#bytes > keeps) this.#openRest(scanner);
     }
   }
 
-  #passOn(passing: Passing, chunk: Buffer): void {
-    const problem = passing.pass(chunk, this.#of.scanner.soFar());
+  #passOn(passing: Passing, chunk: Buffer, soFar: SoFar): void {
+    const problem = passing.pass(chunk, soFar);
     if (problem !== undefined) this.#refuseBody(problem);
   }
 
   /** If it is known whom to ask, the rest is not held here. */
-  #openRest(): void {
-    const { scanner, keeps, listener } = this.#of;
+  #openRest(scanner: Scanner): void {
+    const { keeps, listener } = this.#of;
     const soFar = scanner.soFar();
     if (!isSettled(soFar) || this.#source === undefined || this.#bytes === this.#length) return;
     const rest = new OpenBody(this.#source, this.#length !== undefined);
@@ -200,22 +205,27 @@ class Receiver {
   }
 
   end(): void {
-    if (this.isOver) return;
-    const { scanner, listener } = this.#of;
+    const scanner = this.#scanner;
+    if (this.isOver || scanner === undefined) return;
+    const { listener } = this.#of;
     const fields = scanner.finish();
     if (!fields.ok) this.#refuseBody(fields.error);
     else {
-      this.#isDone = true;
       const chunks = this.#chunks;
-      // The request lives as long as its answer, and this with it.
-      this.#chunks = [];
+      this.#letGo();
       if (this.#passing !== undefined) this.#passing.finish();
       else listener.onUpload({ chunks, bytes: this.#bytes, fields: fields.value, spans: scanner.spans() });
     }
   }
 
+  #letGo(): void {
+    this.#isDone = true;
+    this.#chunks = [];
+    this.#scanner = undefined;
+  }
+
   #refuseBody(problem: string): void {
-    const message = `The body is not the ${this.#of.scanner.reads} it should be: ${problem}.`;
+    const message = `The body is not the ${this.#of.reads} it should be: ${problem}.`;
     this.refuse({ code: "BAD_REQUEST", message });
   }
 
@@ -226,8 +236,7 @@ class Receiver {
 
   refuse(refusal: Refusal): void {
     if (this.isOver) return;
-    this.#isDone = true;
-    this.#chunks = [];
+    this.#letGo();
     this.#of.listener.onRefused(refusal);
   }
 }

@@ -45,6 +45,6 @@ describe("readUsage", () => {
     ["nothing", "", undefined],
     ["the word alone, first", '"usage"', undefined],
   ])("%s", (_name, text, want) => {
-    expect(readUsage(Buffer.from(text))).toEqual(want);
+    expect(readUsage(text)).toEqual(want);
   });
 });

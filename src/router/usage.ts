@@ -15,11 +15,11 @@ const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
 /**
- * The counts nearest the end of an answer's bytes, or undefined. A word inside a message cannot be taken for it: there its
- * quotes are escaped. Where the last object counts only what was written, `atStart` tells the prompt (Messages streams).
+ * The counts nearest the end of an answer's text, of which a character may stand for a byte, or undefined. A word inside a
+ * message cannot be taken for it: there its quotes are escaped. Where the last object counts only what was written, `atStart`
+ * tells the prompt (Messages streams).
  */
-export function readUsage(bytes: Buffer, atStart?: Usage): Usage | undefined {
-  const text = bytes.toString("latin1");
+export function readUsage(text: string, atStart?: Usage): Usage | undefined {
   for (const word of WORDS) {
     for (let at = text.lastIndexOf(word); at !== -1; at = at === 0 ? -1 : text.lastIndexOf(word, at - 1)) {
       const usage = usageOf(objectAfter(text, at + word.length), atStart);

@@ -35,6 +35,7 @@ const report: fc.Arbitrary<RankReport> = fc.record({
   launched: fc.boolean(),
   endedAt: fc.option(fc.integer({ min: 1, max: 4e12 }).map(millis), { nil: undefined }),
   retry: fc.boolean(),
+  blamesOthers: fc.boolean(),
 });
 
 test("what a rank is told arrives as it was sent", () => {
@@ -62,7 +63,15 @@ test("an order that is not known starts nothing", () => {
 
 test("clocks that are further apart than the field can say are as far apart as it can say", () => {
   const sent: RankReport = {
-    ...{ rank: 0, attempt: 1, prepared: undefined, launched: false, endedAt: undefined, retry: true },
+    ...{
+      rank: 0,
+      attempt: 1,
+      prepared: undefined,
+      launched: false,
+      endedAt: undefined,
+      retry: true,
+      blamesOthers: false,
+    },
     findings: [{ peer: 1, problem: "", clockAhead: 1e13 }],
   };
   expect(reportFromWire(reportToWire(sent)).findings?.[0]?.clockAhead).toBe(2 ** 31 - 1);

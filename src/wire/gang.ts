@@ -63,6 +63,7 @@ export const reportToWire = (report: RankReport): WireRankReport =>
     launched: report.launched,
     endedAtMs: report.endedAt ?? 0,
     retry: report.retry,
+    blamesOthers: report.blamesOthers,
   });
 
 export function reportFromWire(message: WireRankReport): RankReport {
@@ -77,6 +78,7 @@ export function reportFromWire(message: WireRankReport): RankReport {
     launched: message.launched,
     endedAt: message.endedAtMs > 0 ? millis(message.endedAtMs) : undefined,
     retry: message.retry,
+    blamesOthers: message.blamesOthers,
   };
 }
 

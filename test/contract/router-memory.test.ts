@@ -151,6 +151,44 @@ test("prompts of 900 KB whose answers go on for long", async () => {
   expect(grown).toBeLessThan(90 * MIB);
 });
 
+test("500 streams that say something now and then", async () => {
+  const STREAMS = 500;
+  const WORDS = 20;
+  const word = chunk(
+    `data: {"choices":[{"index":0,"delta":{"content":"${"y".repeat(350)}"},"finish_reason":null}]}\n\n`,
+  );
+  await start(async (connection) => {
+    await connection.write(STREAM_HEAD);
+    await connection.closed;
+  });
+  const clients: RawClient[] = [];
+  const openAll = async (): Promise<void> => {
+    const opened: RawClient[] = [];
+    for (let n = 0; n < STREAMS; n++) {
+      const client = await RawClient.connect(child.url);
+      client.send(post(JSON.stringify({ model: "m", stream: true })));
+      opened.push(client);
+    }
+    clients.push(...opened);
+    await until("every request at the engine", () => upstream.requests.length === clients.length);
+    const connections = upstream.connections.slice(-STREAMS);
+    // One after another, so that each is a read of its own at the router.
+    for (let said = 1; said <= WORDS; said++) {
+      await Promise.all(connections.map((connection) => connection.write(word)));
+      const hasHeard = ({ text }: RawClient): boolean => text.split("data:").length > said;
+      await until("every word", () => opened.every(hasHeard));
+    }
+  };
+  // The first ones make the program itself larger.
+  await openAll();
+  const before = await child.usage();
+  await openAll();
+  const each = ((await child.usage()).held - before.held) / STREAMS;
+  for (const client of clients) client.close();
+  // With Buffers of all that may tell the end, and what has read the request, it would be 23,600.
+  expect(each).toBeLessThan(21_000);
+});
+
 test("B116 43 MB of embeddings for a client that reads in small steps", async () => {
   const answer = Buffer.from(
     `{"data":[${"0.123456789,".repeat(3_600_000)}0],"usage":{"prompt_tokens":500,"total_tokens":500}}`,

@@ -39,6 +39,22 @@ test("a folder that cannot be had for it is no hindrance", async () => {
   expect(await check("blocked")).toMatchObject({ code: 0, stderr: "" });
 });
 
+test("a role has kept it by the end of its start, and not while it serves", async () => {
+  const file = join(dir, "router.yaml");
+  await writeFile(
+    file,
+    JSON.stringify({ servers: ["http://127.0.0.1:9"], listen: "127.0.0.1:0", auth: "none", metrics_listen: "" }),
+  );
+  const kept = async (): Promise<number> => (await readdir(join(dir, "router", "cache"), { recursive: true })).length;
+  const router = llmgw(["router", "-c", file, "--data-dir", join(dir, "router"), "--log-format", "json"], env);
+  try {
+    await until("its start", () => router.output().includes("router started"), { seen: () => router.output() });
+    await until("the program's files", async () => (await kept()) > 200, { timeoutMs: 5_000 });
+  } finally {
+    await router.end("SIGKILL");
+  }
+});
+
 test("an agent is small from its first start on", async () => {
   const agent = llmgw(["agent", "-c", config, "--data-dir", join(dir, "first"), "--log-format", "json"], env);
   try {

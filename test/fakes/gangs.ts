@@ -58,7 +58,7 @@ export const gangReplica = (state: ReplicaState, gang: Partial<Gang> = {}, more:
 export const node = (of: Replica, rank: number, said: Said | undefined, more: Partial<NodeReport> = {}): NodeReport => {
   const report: RankReport = {
     ...{ rank, attempt: of.gang?.attempt ?? 1, prepared: undefined, findings: undefined },
-    ...{ launched: false, endedAt: undefined, retry: true, ...said?.report },
+    ...{ launched: false, endedAt: undefined, retry: true, blamesOthers: false, ...said?.report },
   };
   const seen: ObservedReplica = {
     ...{ id: of.id, profile: of.profile, specHash: of.specHash, state: said?.state ?? preparing },

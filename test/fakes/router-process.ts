@@ -1,5 +1,7 @@
 // A router alone in a process, for what must be measured from outside: memory and CPU time. Started with fork(); its first
 // argument is a JSON object of model names and ports. Ends with its parent.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { createRouterTransport } from "@connectrpc/connect";
 import { pino } from "pino";
 import { profileName, replicaId } from "../../src/core/ids.ts";
@@ -13,6 +15,8 @@ export interface ProcessUsage {
   readonly maxRss: number;
   /** Microseconds, user and system. */
   readonly cpu: number;
+  /** Bytes in heaps and buffers when everything that nobody holds has been collected. */
+  readonly held: number;
 }
 
 export interface ProcessReady {
@@ -60,9 +64,14 @@ const logger =
     ? pino({ level: "silent" })
     : pino({ base: null }, pino.destination({ dest: logFile, sync: true }));
 const router = await startRouter({ listen: { host: "127.0.0.1", port: 0 }, transport, logger });
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 process.on("message", () => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
-  process.send?.({ maxRss: maxRSS * 1024, cpu: userCPUTime + systemCPUTime } satisfies ProcessUsage);
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  const cpu = userCPUTime + systemCPUTime;
+  process.send?.({ maxRss: maxRSS * 1024, cpu, held: heapUsed + external } satisfies ProcessUsage);
 });
 process.on("disconnect", () => {
   process.exit(0);

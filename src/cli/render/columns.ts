@@ -1,5 +1,6 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { formatAge, formatBytes } from "../../core/format.ts";
+import { hostAndPort } from "../../core/host-port.ts";
 import type { Millis } from "../../core/ids.ts";
 import type { Model, Node, Profile, Replica } from "../../wire/gen/llmgw/v1/admin_pb.js";
 import type { Event } from "../../wire/gen/llmgw/v1/common_pb.js";
@@ -150,7 +151,7 @@ export const processColumns = ({ now, colours }: Looking): readonly Column<Repli
   { header: "PID", cell: (replica) => (replica.pid === 0 ? "" : String(replica.pid)), right: true },
   {
     header: "ENDPOINT",
-    cell: ({ endpoint }) => (endpoint === undefined ? "" : `${endpoint.host}:${String(endpoint.port)}`),
+    cell: ({ endpoint }) => (endpoint === undefined ? "" : hostAndPort(endpoint.host, endpoint.port)),
   },
   { header: "ENGINE", cell: (replica) => replica.engine },
   { header: "SINCE", cell: (replica) => ageOf(replica.since, now), right: true, ticks: true },

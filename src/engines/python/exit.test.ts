@@ -10,6 +10,7 @@ interface Case {
   readonly lines?: readonly string[];
   readonly reason: string | RegExp;
   readonly retry: boolean;
+  readonly blamesOthers?: true;
 }
 
 const CORE = "(EngineCore pid=4711) ERROR 11-30 09:45:49 [core.py:1584] ";
@@ -150,6 +151,7 @@ const CASES: readonly Case[] = [
     lines: ["torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined."],
     reason: /^the ranks did not meet in time/,
     retry: true,
+    blamesOthers: true,
   },
   {
     name: "ranks that lost each other",
@@ -159,6 +161,7 @@ const CASES: readonly Case[] = [
     ],
     reason: /^the other ranks were lost/,
     retry: true,
+    blamesOthers: true,
   },
   {
     name: "NCCL",
@@ -328,9 +331,9 @@ const CASES: readonly Case[] = [
 ];
 
 describe("explainExit", () => {
-  test.each(CASES)("$name", ({ engine = vllm, code, signal, lines, reason, retry }) => {
+  test.each(CASES)("$name", ({ engine = vllm, code, signal, lines, reason, retry, blamesOthers }) => {
     const explained = engine.explainExit({ code: code ?? null, signal: signal ?? null }, lines ?? []);
     expect(explained.reason).toMatch(reason);
-    expect(explained.retry).toBe(retry);
+    expect([explained.retry, explained.blamesOthers]).toEqual([retry, blamesOthers]);
   });
 });

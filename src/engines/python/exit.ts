@@ -121,14 +121,16 @@ const PACKAGES: readonly ExitRule[] = [
   ),
 ];
 
+const byOthers = (reason: string): ExitExplanation => ({ ...passing(reason), blamesOthers: true });
+
 const RANKS: readonly ExitRule[] = [
   said(
     /Watchdog caught collective operation timeout|ncclRemoteError|remote process exited|Connection closed by peer|Broken pipe.*TCPStore|heartbeat monitor timed out/i,
-    () => passing("the other ranks were lost: one of them ended, or the network between them broke"),
+    () => byOthers("the other ranks were lost: one of them ended, or the network between them broke"),
   ),
   said(
     /DistStoreError|DistNetworkError|Timed out after \d+ seconds waiting for clients|client socket has (?:timed out|failed to connect)/,
-    () => passing("the ranks did not meet in time: one did not start, or cannot reach the head's address"),
+    () => byOthers("the ranks did not meet in time: one did not start, or cannot reach the head's address"),
   ),
   said(/^.*(NCCL error|ncclSystemError|ncclInternalError|ncclUnhandledCudaError|ncclInvalidUsage).*$/m, ([line = ""]) =>
     passing(`NCCL failed between the GPUs: ${bare(line)}`),

@@ -1,5 +1,6 @@
 import { fingerprint } from "../../core/fingerprint.ts";
 import type { GangPart } from "../../core/gang-part.ts";
+import { hostAndPort } from "../../core/host-port.ts";
 import type { EngineCommand, EngineFile, Launch } from "../engine.ts";
 import { optionsOf } from "../options.ts";
 
@@ -67,7 +68,7 @@ export function rayArgv(launch: Launch, gang: GangPart, engine: Argv): Argv {
   return ["/bin/sh", "-c", HEAD, "sh", ray, folder, ...head, ...engine];
 }
 
-const address = ({ masterHost, masterPort }: GangPart): string => `${masterHost}:${String(masterPort)}`;
+const address = ({ masterHost, masterPort }: GangPart): string => hostAndPort(masterHost, masterPort);
 
 /** Whoever can talk to a cluster can run anything on it, so that it asks for a token: of this replica alone. */
 export function rayEnvironment(gang: GangPart, apiKey: string): Readonly<Record<string, string>> {

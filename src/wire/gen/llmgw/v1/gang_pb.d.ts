@@ -144,6 +144,13 @@ export declare type RankReport = Message<"llmgw.v1.RankReport"> & {
    * @generated from field: bool retry = 8;
    */
   retry: boolean;
+
+  /**
+   * By its own words it ended because another rank did.
+   *
+   * @generated from field: bool blames_others = 9;
+   */
+  blamesOthers: boolean;
 };
 
 /**
