@@ -71,17 +71,19 @@ export class Relay {
 
   /** False: the client does not keep up, and nothing more should be written before `drain`. */
   write(chunk: Buffer, now: Millis): boolean {
-    this.#saw(chunk, now);
+    // One way into native code for all that looks at it, and for the client's connection.
+    const text = this.#stream === undefined ? undefined : chunk.toString("latin1");
+    this.#saw(chunk, now, text);
     if (this.#collector !== undefined) {
       this.#collector.push(chunk);
       return true;
     }
     this.#begin();
-    const kept = this.#filter === undefined ? chunk : this.#filter.push(chunk);
+    const kept = this.#filter === undefined ? chunk : this.#filter.push(chunk, text);
     if (kept === undefined) return true;
     this.sentAt = now;
     this.bytesOut += kept.length;
-    return this.#res.write(kept);
+    return this.#res.write(kept, kept === chunk ? text : undefined);
   }
 
   /** The engine's answer is whole. What comes back is to be asked of the engine before the client has its own. */
@@ -117,9 +119,9 @@ export class Relay {
     return undefined;
   }
 
-  #saw(chunk: Buffer, now: Millis): void {
+  #saw(chunk: Buffer, now: Millis, text?: string): void {
     this.#body?.push(chunk);
-    if (this.#stream?.push(chunk) === true) this.firstTokenAt = now;
+    if (this.#stream?.push(chunk, text) === true) this.firstTokenAt = now;
   }
 
   /** The client has the status line even when no byte of the body follows for long. */

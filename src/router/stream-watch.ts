@@ -49,10 +49,8 @@ export class StreamWatch {
   /** Data events so far; one whose first bytes came in two reads may be missed. */
   events = 0;
 
-  /** Answers true once: when these bytes bring the first data event that is no error. */
-  push(chunk: Buffer): boolean {
-    // One way into native code for all that is looked for.
-    const text = chunk.toString("latin1");
+  /** Answers true once: when these bytes bring the first data event that is no error. `text`: they, a character for each. */
+  push(chunk: Buffer, text = chunk.toString("latin1")): boolean {
     this.events += eventsIn(text);
     this.#tail.push(text);
     this.#tailLength += text.length;

@@ -27,9 +27,9 @@ export class UsageFilter {
   /** In an event that is not one of counts, or too long to be. */
   #isPassing = false;
 
-  /** What of these bytes, and of those held, goes to the client; undefined for nothing. */
-  push(chunk: Buffer): Buffer | undefined {
-    if (!this.#hasFinished) return this.#beforeFinish(chunk);
+  /** What of these bytes, and of those held, goes to the client; undefined for nothing. `text`: they, a character for each. */
+  push(chunk: Buffer, text = chunk.toString("latin1")): Buffer | undefined {
+    if (!this.#hasFinished) return this.#beforeFinish(chunk, text);
     if (this.#held === undefined && !this.#isPassing && isPlain(chunk)) return chunk;
     return this.#filter(this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]));
   }
@@ -43,8 +43,7 @@ export class UsageFilter {
     return kept === undefined ? held : Buffer.concat([kept, held]);
   }
 
-  #beforeFinish(chunk: Buffer): Buffer | undefined {
-    const text = chunk.toString("latin1");
+  #beforeFinish(chunk: Buffer, text: string): Buffer | undefined {
     const from = this.#endOfMarker(text);
     if (from === -1) {
       this.#tail = chunk[chunk.length - 1] === LF ? "" : (this.#tail + text.slice(-OVERLAP)).slice(-OVERLAP);

@@ -41,8 +41,11 @@ export interface ClientResponse {
   writeHead(status: number, headers: string[]): unknown;
   writeContinue(): void;
   flushHeaders(): void;
-  /** False: the client does not keep up, and nothing more should be written before `drain`. */
-  write(chunk: Buffer | string): boolean;
+  /**
+   * False: the client does not keep up, and nothing more should be written before `drain`. `text`: the bytes, a character for
+   * each, where somebody has looked at them so.
+   */
+  write(chunk: Buffer | string, text?: string): boolean;
   end(last?: Buffer | string): unknown;
   /** Cuts the answer off so that no client takes it for whole. */
   destroy(): unknown;

@@ -83,10 +83,10 @@ export class SocketAnswer implements ClientResponse {
     this.#waiting = "";
   }
 
-  write(chunk: Buffer | string): boolean {
+  write(chunk: Buffer | string, text?: string): boolean {
     // A chunk of no bytes would end the answer.
     if (this.#isOver || this.#body === "none" || chunk.length === 0) return !this.writableNeedDrain;
-    return this.#send(asBytes(chunk), "");
+    return this.#send(asBytes(chunk), "", text);
   }
 
   end(last: Buffer | string = ""): void {
@@ -102,12 +102,12 @@ export class SocketAnswer implements ClientResponse {
   }
 
   /** What waits, the bytes as a piece of the body, and what comes behind them. False: the client does not keep up. */
-  #send(bytes: Buffer, behind: string): boolean {
+  #send(bytes: Buffer, behind: string, text?: string): boolean {
     const isChunked = this.#body === "chunked";
     const before = isChunked ? `${this.#waiting}${bytes.length.toString(16)}\r\n` : this.#waiting;
     const after = isChunked ? `\r\n${behind}` : behind;
     this.#waiting = "";
-    if (bytes.length <= JOIN_BYTES) this.#outbox.write(before + bytes.toString("latin1") + after);
+    if (bytes.length <= JOIN_BYTES) this.#outbox.write(before + (text ?? bytes.toString("latin1")) + after);
     else {
       this.#outbox.write(before);
       this.#outbox.push(bytes);
