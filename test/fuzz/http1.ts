@@ -6,7 +6,7 @@ import { mutatedBytes } from "./mutate.ts";
 import type { OpenTarget, Target } from "./target.ts";
 
 const METHODS = ["GET", "POST", "HEAD", "OPTIONS", "PUT", "M-SEARCH", "QUERY"];
-const ODD_METHODS = ["", "get", "CONNECT", "PRI", "GETT", "G\0T", "POST\t", " GET", "SOURCE", "DESCRIBE"];
+const ODD_METHODS = ["", "get", "CONNECT", "GETT", "G\0T", "POST\t", " GET", "SOURCE", "DESCRIBE"];
 const TARGETS = ["/", "/v1/chat/completions?x=1", "*", "http://a.example:80/b?c", "https://[::1]/", "/a#b", "/%00"];
 const ODD_TARGETS = [
   "",
