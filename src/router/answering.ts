@@ -24,7 +24,7 @@ export class Answering {
   readonly #upload: Upload;
   readonly #names: PromptNames;
   /** Those that turned out not to answer this request. */
-  readonly #failed = new Set<string>();
+  readonly #failed: string[] = [];
   #spread: number | undefined;
 
   constructor(
@@ -51,8 +51,8 @@ export class Answering {
 
   /** Who is asked next, after the model could not answer; undefined: nobody that can. */
   instead(model: Model): Turn | undefined {
-    this.#failed.add(model.name);
-    return this.#turn(this.#able([...this.#failed]));
+    this.#failed.push(model.name);
+    return this.#turn(this.#able(this.#failed));
   }
 
   #turn(model: Model | undefined): Turn | undefined {

@@ -78,7 +78,10 @@ export function findEndpoint(path: string): Endpoint | undefined {
   return { kind: "model", name: path.slice(MODEL_PREFIX.length) };
 }
 
-export const methodsOf = ({ kind }: Endpoint): readonly string[] => (kind === "engine" ? ["POST"] : ["GET", "HEAD"]);
+const ASKING = ["POST"] as const;
+const LOOKING = ["GET", "HEAD"] as const;
+
+export const methodsOf = ({ kind }: Endpoint): readonly string[] => (kind === "engine" ? ASKING : LOOKING);
 
 /** Whose errors a path's client reads. Anthropic's clients ask for models by the same path, and say who they are. */
 export function shapeOf(path: string, headers: ClientHeaders): ErrorShape {

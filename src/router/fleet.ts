@@ -88,6 +88,8 @@ export class Fleet {
   #models = new Map<string, Model>();
   #replicas = new Map<string, Replica>();
   #picks = 0;
+  /** Ids of replicas that worked on a prompt with this key, the latest first. */
+  readonly holders = (key: number): readonly string[] => this.prefixes.holders(key);
   /** What a request carries that a router of this cluster sent elsewhere; "": not known yet. */
   cluster = "";
   /** Undefined before the first table. */

@@ -55,16 +55,15 @@ export function questionOf(
   const hidesUsage = context.asksUsage && endpoint.usageByOption && mustAskUsage(upload);
   const readsPrompt = context.policy.readsPrompt && endpoint.work === "generate";
   const prompt = readsPrompt ? names.forModel(model) : NO_PROMPT;
-  const bodies = (called: string): Bodies => bodiesFor(upload, called, hidesUsage);
-  const { original, body } = bodies(name);
-  const called = calls === undefined ? {} : { calls, bodies: calledBodies(bodies, { upload, name }) };
+  const { original, body } = bodiesFor(upload, name, hidesUsage);
+  const plain = { api: endpoint.api, path, target, asker: asked, model, original, body };
   return {
-    asks: new Asks({ api: endpoint.api, path, target, asker: asked, model, original, body, ...called }),
+    asks: new Asks(calls === undefined ? plain : { ...plain, calls, bodies: calledBodies(upload, name, hidesUsage) }),
     hidesUsage,
     needsSlot: endpoint.work !== "count",
     isStream: fields.stream && endpoint.work === "generate",
     tokens: Math.ceil(upload.bytes / BYTES_PER_TOKEN),
-    pick: { prompt, holders: (key) => context.fleet.prefixes.holders(key), random: context.random },
+    pick: { prompt, holders: context.fleet.holders, random: context.random },
   };
 }
 
@@ -77,9 +76,9 @@ function mustAskUsage({ rest, fields }: Upload): boolean {
 
 /** A form has no place for what is not text; what needs it there is not asked by form. */
 const calledBodies =
-  (bodies: (model: string) => Bodies, { upload, name }: Pick<Named, "upload" | "name">) =>
+  (upload: Upload, name: string, hidesUsage: boolean) =>
   ({ model = name, fields }: AdapterCall): Called => ({
-    ...bodies(model),
+    ...bodiesFor(upload, model, hidesUsage),
     ...(upload.spans.isForm === true ? {} : { fields }),
   });
 

@@ -100,12 +100,12 @@ export class Asks {
 
   /** `lacks`: what the engine turned out not to have. An engine of which nothing is known is asked as the client asked. */
   to({ id, apis }: Pick<ReplicaRoute, "id" | "apis">, lacks: Set<EngineApi>): Result<EngineAsk, Refusal> {
-    const { calls, bodies, ...asked } = this.#asked;
+    const { calls, bodies } = this.#asked;
     if (calls === undefined || bodies === undefined) return this.#ask(apis, lacks);
     const call = calls[id];
     // Of an engine that says less than it heeds only what it says is asked.
     const heeds = call?.apis?.filter((heeded) => apis?.includes(heeded) !== false) ?? apis;
-    const ask = (call === undefined ? this : new Asks({ ...asked, ...bodies(call) })).#ask(heeds, lacks);
+    const ask = (call === undefined ? this : new Asks({ ...this.#asked, ...bodies(call) })).#ask(heeds, lacks);
     return ask.ok ? ok({ ...ask.value, fits: (other) => sameValue(calls[other], call) }) : ask;
   }
 
