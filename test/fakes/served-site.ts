@@ -32,7 +32,7 @@ export async function served(
   const ready: ObservedReplicaState = {
     kind: "ready",
     endpoint: { host: "127.0.0.1", port: engine.port },
-    slots: 8,
+    slots: 16,
     context: 4096,
     engine: "llama.cpp b1",
   };
