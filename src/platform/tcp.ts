@@ -22,9 +22,6 @@ const READ_BYTES = 65_536;
  */
 const shared = Buffer.allocUnsafeSlow(READ_BYTES);
 
-/** Larger pieces are not joined with what is before them: that would be done in a buffer that is made and filled for it. */
-const JOIN_BYTES = 16_384;
-
 /** Where a connection goes. */
 export interface TcpAddress {
   readonly host: string;
@@ -98,21 +95,13 @@ export class TcpConnection {
   }
 
   #write(head: string, body: readonly Buffer[]): void {
-    this.#outbox.write(head);
-    this.#push(body);
+    this.#outbox.send(head, body);
   }
 
   /** Sends more of a body. False: nothing more should be sent before it has drained. */
   write(pieces: readonly Buffer[]): boolean {
-    this.#push(pieces);
+    this.#outbox.send("", pieces);
     return !this.#outbox.isFull;
-  }
-
-  #push(pieces: readonly Buffer[]): void {
-    for (const piece of pieces) {
-      if (piece.length > JOIN_BYTES) this.#outbox.push(piece);
-      else this.#outbox.write(piece.toString("latin1"));
-    }
   }
 
   onceDrained(then: () => void): void {

@@ -5,6 +5,8 @@ import type { Entry } from "./segment.ts";
 
 /** Records in one: some 200 KB. */
 const MOST = 500;
+/** In a message. Each takes a round trip, and a busy control plane's may be long. */
+const MOST_IN_MESSAGE = 2_000;
 
 /** What records took together. */
 export interface Spent {
@@ -97,9 +99,9 @@ export const textOf = (chunks: readonly Chunk[]): string => chunks.map(({ text }
 
 export const recordsIn = (chunks: readonly Chunk[]): number => chunks.reduce((sum, { size }) => sum + size, 0);
 
-/** The first of them, as many as make one message: about 200 KB. */
+/** The first of them, as many as make one message: at most about 800 KB. */
 export function batchOf(chunks: readonly Chunk[]): readonly Chunk[] {
   let size = 0;
-  const end = chunks.findIndex((chunk) => (size += chunk.size) > MOST);
+  const end = chunks.findIndex((chunk) => (size += chunk.size) > MOST_IN_MESSAGE);
   return chunks.slice(0, end === -1 ? chunks.length : Math.max(1, end));
 }

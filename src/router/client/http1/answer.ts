@@ -3,8 +3,6 @@ import type { ClientResponse } from "../http-exchange.ts";
 import type { AnswerHead, AnswerHeads } from "./answer-head.ts";
 import type { RequestHead } from "./request-head.ts";
 
-/** Up to here bytes go out as text of one byte a character: they are joined with the head, and no buffer is made for both. */
-const JOIN_BYTES = 16_384;
 const LAST_CHUNK = "0\r\n\r\n";
 
 /** What is the same for all answers of a connection. */
@@ -107,12 +105,8 @@ export class SocketAnswer implements ClientResponse {
     const before = isChunked ? `${this.#waiting}${bytes.length.toString(16)}\r\n` : this.#waiting;
     const after = isChunked ? `\r\n${behind}` : behind;
     this.#waiting = "";
-    if (bytes.length <= JOIN_BYTES) this.#outbox.write(before + (text ?? bytes.toString("latin1")) + after);
-    else {
-      this.#outbox.write(before);
-      this.#outbox.push(bytes);
-      this.#outbox.write(after);
-    }
+    if (text === undefined) this.#outbox.send(before, [bytes], after);
+    else this.#outbox.write(before + text + after);
     return !this.#outbox.isFull;
   }
 
