@@ -1,6 +1,5 @@
 import { STATUS_CODES } from "node:http";
 import type { Clock } from "../../../platform/clock.ts";
-import { VALUE } from "./characters.ts";
 
 /** The connection on which an answer goes out, as far as its head tells of it. */
 interface AnswerOf {
@@ -18,11 +17,8 @@ export interface AnswerHead {
   readonly isLast: boolean;
 }
 
-/** Whether it may stand on a line: with anything else whoever made the value could write lines of the answer. */
-function isOneLine(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) if (VALUE[text.charCodeAt(at)] !== 1) return false;
-  return true;
-}
+/** What may stand on a line: with anything else whoever made the value could write lines of the answer. */
+const LINE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** What is the same in the heads of many answers. */
 export class AnswerHeads {
@@ -81,11 +77,11 @@ function saidBy(headers: readonly string[]): Said {
   let isClosed = false;
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] ?? "";
-    const value = headers[index + 1] ?? "";
-    if (!isOneLine(name) || !isOneLine(value)) continue;
+    const line = `${name}: ${headers[index + 1] ?? ""}`;
+    if (!LINE.test(line)) continue;
     if (name === "content-length") hasLength = true;
     else if (name === "connection") isClosed = true;
-    lines += `${name}: ${value}\r\n`;
+    lines += `${line}\r\n`;
   }
   return { lines, hasLength, isClosed };
 }
