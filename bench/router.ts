@@ -38,9 +38,9 @@ const { values: flags } = parseArgs({
 });
 const { model } = flags;
 const isReal = flags["engine-port"] !== undefined;
-const ROUNDS = flags.quick ? 2 : 5;
-/** A compiler that learns from what runs needs thousands of requests; a short round would measure it at that. */
-const WARM_UP = flags.quick ? { requests: 12_000, seconds: 10 } : { requests: 30_000, seconds: 25 };
+const ROUNDS = flags.quick ? 3 : 5;
+/** A compiler that learns from what runs needs tens of thousands of requests; a short round would measure it at that. */
+const WARM_UP = { requests: 60_000, seconds: flags.quick ? 10 : 25 };
 const IDLE_STREAMS = flags.quick ? 1_000 : 5_000;
 const PATH = "/v1/chat/completions";
 
