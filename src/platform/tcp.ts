@@ -80,10 +80,10 @@ export class TcpConnection {
 
   /** Sends a head of latin-1 text and a body of any number of pieces, in one write when they are small. */
   send(head: string, body: readonly Buffer[]): void {
-    if (this.#held === undefined) this.#write(head, body);
+    if (this.#held === undefined) this.#outbox.send(head, body);
     else {
       this.#held.push(() => {
-        this.#write(head, body);
+        this.#outbox.send(head, body);
       });
     }
   }
@@ -92,10 +92,6 @@ export class TcpConnection {
     const held = this.#held ?? [];
     this.#held = undefined;
     for (const write of held) write();
-  }
-
-  #write(head: string, body: readonly Buffer[]): void {
-    this.#outbox.send(head, body);
   }
 
   /** Sends more of a body. False: nothing more should be sent before it has drained. */

@@ -1,8 +1,6 @@
-import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { ClientSocket } from "./client/http-exchange.ts";
 import type { Exchange } from "./exchange.ts";
-
-type Socket = IncomingMessage["socket"];
 
 /**
  * Which exchanges a client's connection carries. The socket's own close is the one sign that a client has left: a
@@ -11,7 +9,7 @@ type Socket = IncomingMessage["socket"];
 export class ClientSockets {
   readonly #carried = new Map<Duplex, Exchange[]>();
 
-  add(socket: Socket, exchange: Exchange): void {
+  add(socket: ClientSocket, exchange: Exchange): void {
     const carried = this.#carried.get(socket);
     if (carried !== undefined) {
       carried.push(exchange);
@@ -30,7 +28,7 @@ export class ClientSockets {
     return [...(this.#carried.get(socket) ?? [])];
   }
 
-  delete(socket: Socket, exchange: Exchange): void {
+  delete(socket: ClientSocket, exchange: Exchange): void {
     const carried = this.#carried.get(socket);
     const at = carried?.indexOf(exchange) ?? -1;
     if (at !== -1) carried?.splice(at, 1);

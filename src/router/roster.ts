@@ -11,10 +11,6 @@ export interface Listed {
 export class Roster<T extends Listed> {
   readonly #listed: T[] = [];
 
-  get size(): number {
-    return this.#listed.length;
-  }
-
   add(one: T): void {
     one.place = this.#listed.length;
     this.#listed.push(one);

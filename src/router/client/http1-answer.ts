@@ -1,7 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ClientResponse } from "./http-exchange.ts";
-
-type Socket = IncomingMessage["socket"];
+import type { ServerResponse } from "node:http";
+import type { ClientResponse, ClientSocket } from "./http-exchange.ts";
 
 /** Up to here bytes go out as text of one byte a character: node:http then joins them with the head, and the socket has one write. */
 const JOIN_BYTES = 16_384;
@@ -61,7 +59,7 @@ export class Http1Answer implements ClientResponse {
   }
 
   /** The client's connection, if it is this answer's turn and nothing waits to be sent on it: node:http need not put it in order. */
-  #idleSocket(): Pick<Socket, "write"> | undefined {
+  #idleSocket(): Pick<ClientSocket, "write"> | undefined {
     const { socket } = this.#res;
     return socket?.writable === true && this.#res.writableLength === 0 ? socket : undefined;
   }

@@ -1,3 +1,5 @@
+import { hexDigit, MOST_DIGITS, MOST_EXTRA_BYTES } from "../chunk-size.ts";
+
 /** Where in the framing of a chunked body the next byte is. */
 type Control =
   | "size"
@@ -11,11 +13,6 @@ type Control =
   | "trailerLineFeed"
   | "endLineFeed";
 type Phase = Control | "data" | "end" | "bad";
-
-/** A chunk of 16^12 bytes is no chunk. */
-const MOST_DIGITS = 12;
-/** Of extensions and trailers together; nobody uses either. */
-const MOST_EXTRA_BYTES = 16_384;
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -97,10 +94,4 @@ export class ChunkedDecoder {
     this.#extraBytes += 1;
     return byte === LF || this.#extraBytes > MOST_EXTRA_BYTES ? "bad" : phase;
   }
-}
-
-function hexDigit(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }

@@ -1,3 +1,4 @@
+import { hexDigit, MOST_DIGITS, MOST_EXTRA_BYTES } from "../../chunk-size.ts";
 import { CR, LF, TOKEN, VALUE } from "./characters.ts";
 import { Fields } from "./fields.ts";
 
@@ -16,11 +17,6 @@ type Control =
   | "dataLineFeed"
   | "trailers";
 type Phase = Control | "data" | "end" | "bad";
-
-/** A chunk of 16^12 bytes is no chunk. */
-const MOST_DIGITS = 12;
-/** Of extensions and trailers together; nobody uses either. */
-const MOST_EXTRA_BYTES = 16_384;
 
 const SEMICOLON = 0x3b;
 const EQUALS = 0x3d;
@@ -147,10 +143,4 @@ function areTrailers(text: string): boolean {
   fields.read(text, 0);
   const names = fields.raw.filter((_, index) => index % 2 === 0);
   return fields.problem === undefined && !names.some((name) => NOT_IN_TRAILERS.has(name.toLowerCase()));
-}
-
-function hexDigit(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
