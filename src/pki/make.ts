@@ -189,7 +189,12 @@ function listNumber(now: Millis): Extension {
 
 export const newKeys = async (): Promise<CryptoKeyPair> => crypto.subtle.generateKey(CURVE, true, ["sign", "verify"]);
 
-export const newSerial = (): string => randomBytes(SERIAL_BYTES).toString("hex");
+/** Its first byte, from 0x40 to 0x7f, keeps every number positive and as long as any other when it is written. */
+export function newSerial(): string {
+  const bytes = randomBytes(SERIAL_BYTES);
+  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
+  return bytes.toString("hex");
+}
 
 export async function keyText(keys: CryptoKeyPair): Promise<string> {
   return pemOf("PRIVATE KEY", await crypto.subtle.exportKey("pkcs8", keys.privateKey));

@@ -8,7 +8,8 @@ import type { EngineCommand } from "../../src/engines/engine.ts";
 
 /**
  * Programs in the place of ray and of an engine. Each call of ray is a line of its arguments, parted by tabs. `ray start
- * --block` stays until it is ended; `ray health-check` answers well from the second time on, if at all.
+ * --block` stays until it is ended; `ray health-check` answers well from the second time on, if at all. The engine needs
+ * Ray, and so ends no sooner than it was started.
  */
 export interface RayStandIn {
   readonly ray: string;
@@ -26,7 +27,8 @@ export async function rayStandIn({ engineStatus = 0, answers = true } = {}): Pro
   const bin = join(folder, "bin");
   await mkdir(bin);
   await writeFile(log, "");
-  const note = `{ printf '%s' "$(basename "$0")"; printf '\\t%s' "$@"; echo; } >>"${log}"`;
+  // In one piece: two calls may be writing.
+  const note = `IFS="$(printf '\\t')"\nprintf '%s\\t%s\\n' "$(basename "$0")" "$*" >>"${log}"`;
   const ray = join(bin, "ray");
   await writeFile(
     ray,
@@ -40,7 +42,15 @@ esac
     { mode: 0o755 },
   );
   const engine = join(bin, "vllm");
-  await writeFile(engine, `#!/bin/sh\n${note}\nexit ${String(engineStatus)}\n`, { mode: 0o755 });
+  await writeFile(
+    engine,
+    `#!/bin/sh
+${note}
+until grep -q "^ray.start" "${log}"; do sleep 0.05; done
+exit ${String(engineStatus)}
+`,
+    { mode: 0o755 },
+  );
   const calls = async () =>
     (await readFile(log, "utf8"))
       .split("\n")
