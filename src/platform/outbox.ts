@@ -15,7 +15,7 @@ const WORTH_A_ROW = 2;
  * Smaller pieces are joined with what is before them, as text: that is faster than a buffer that is made and filled for them.
  * Larger ones are not copied.
  */
-const JOIN_BYTES = 16_384;
+export const JOIN_BYTES = 16_384;
 
 function endTurn(): void {
   const now = due;

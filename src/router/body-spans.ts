@@ -60,8 +60,7 @@ const HEAD_KEYS: ReadonlySet<string> = new Set(["tools", "system", "instructions
 const TURN_KEYS: ReadonlySet<string> = new Set(["messages", "prompt", "input"]);
 
 /** Keys whose place in the body matters, beside those of the routing fields. */
-export const isSpanKey = (key: string): boolean =>
-  HEAD_KEYS.has(key) || TURN_KEYS.has(key) || key === "prompt_cache_key" || key === "user";
+export const SPAN_KEYS: readonly string[] = [...HEAD_KEYS, ...TURN_KEYS, "prompt_cache_key", "user"];
 
 /** Conversations share their beginning and grow at their end, and a body can have millions of elements: the middle is not kept. */
 const FIRST_ENDS = 4;

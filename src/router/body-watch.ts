@@ -5,25 +5,18 @@ const WINDOW_BYTES = 8_192;
 
 /** Holds on to the beginning and the end of an answer that is not a stream, whatever its length. */
 export class BodyWatch {
-  #first: Buffer | undefined;
-  #tail: Buffer[] = [];
-  #tailBytes = 0;
+  /** Latin-1, as the end is. */
+  #first: string | undefined;
+  #end = "";
 
-  push(chunk: Buffer): void {
-    this.#first ??= chunk.subarray(0, WINDOW_BYTES);
-    this.#tail.push(chunk);
-    this.#tailBytes += chunk.length;
-    while (this.#tailBytes - (this.#tail[0]?.length ?? 0) >= WINDOW_BYTES) {
-      this.#tailBytes -= this.#tail.shift()?.length ?? 0;
-    }
+  /** `text`: all of the chunk as latin-1, where it is at hand. */
+  push(chunk: Buffer, text?: string): void {
+    this.#first ??= (text ?? chunk.toString("latin1", 0, WINDOW_BYTES)).slice(0, WINDOW_BYTES);
+    const end = text ?? chunk.toString("latin1", Math.max(0, chunk.length - WINDOW_BYTES));
+    this.#end = end.length < WINDOW_BYTES ? (this.#end + end).slice(-WINDOW_BYTES) : end;
   }
 
   usage(): Usage | undefined {
-    const [only] = this.#tail;
-    const end = this.#tail.length === 1 && only !== undefined ? only : Buffer.concat(this.#tail);
-    const first = this.#first;
-    return countsIn(end.subarray(-WINDOW_BYTES)) ?? (first === undefined ? undefined : countsIn(first));
+    return readUsage(this.#end) ?? (this.#first === undefined ? undefined : readUsage(this.#first));
   }
 }
-
-const countsIn = (bytes: Buffer): Usage | undefined => readUsage(bytes.toString("latin1"));

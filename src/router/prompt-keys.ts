@@ -1,6 +1,6 @@
 import type { ClientRequest } from "./client/http-exchange.ts";
 import { crc32 } from "node:zlib";
-import { hashText } from "../routing/hash.ts";
+import { hashText, mix } from "../routing/hash.ts";
 import { NO_PROMPT, type PromptKeys } from "../routing/prompt.ts";
 import { type BodySpans, piecesOf, type Span } from "./body-spans.ts";
 
@@ -147,20 +147,27 @@ class Walk {
 
   #pass(start: number, end: number): void {
     if (end - start <= ALL_OF) this.#read(start, end);
-    else {
-      // Two prompts that differ do so for longer than what is passed over, or at an end.
-      for (let at = start; at < end - SAMPLE; at += SAMPLE_EVERY) this.#read(at, at + SAMPLE);
-      this.#read(end - SAMPLE, end);
-    }
+    else this.#sample(start, end);
     this.#bytes += end - start;
     this.keys.push(this.#crc * LENGTH_STEPS + (this.#bytes % LENGTH_STEPS));
   }
+
+  /** Two prompts that differ do so for longer than what is passed over, or at an end. */
+  #sample(start: number, end: number): void {
+    this.#read(start, start + AT_ENDS);
+    if (this.#whole !== undefined) this.#crc = mixedWithSamples(this.#whole, { start, end }, this.#crc);
+    else {
+      const range = Buffer.concat([...piecesOf(this.#chunks, { start, end })]);
+      this.#crc = mixedWithSamples(range, { start: 0, end: range.length }, this.#crc);
+    }
+    this.#read(end - AT_ENDS, end);
+  }
 }
 
-/** Of longer ranges only samples are read: their beginning, their end, and a quarter between. */
-const ALL_OF = 2_048;
-const SAMPLE = 1_024;
-const SAMPLE_EVERY = 4_096;
+/** Of longer ranges, which are longer from key to key, so many bytes are read: at each end, and at even distances between. */
+const ALL_OF = 1_024;
+const AT_ENDS = 32;
+const SAMPLES = 128;
 
 /** Below it the way into native code and a view of the bytes cost more than the bytes. */
 const NATIVE_FROM = 128;
@@ -179,4 +186,16 @@ function crcOf(bytes: Buffer, { start, end }: Span, before: number): number {
   let crc = ~before;
   for (let at = start; at < end; at++) crc = (TABLE[(crc ^ (bytes[at] ?? 0)) & 0xff] ?? 0) ^ (crc >>> 8);
   return ~crc >>> 0;
+}
+
+/** What came before, and bytes at even distances, four at a time. */
+function mixedWithSamples(bytes: Buffer, { start, end }: Span, before: number): number {
+  const step = (end - start) / SAMPLES;
+  const at = (sample: number): number => bytes[start + Math.floor(sample * step)] ?? 0;
+  let mixed = before;
+  for (let sample = 0; sample < SAMPLES; sample += 4) {
+    const word = at(sample) | (at(sample + 1) << 8) | (at(sample + 2) << 16) | (at(sample + 3) << 24);
+    mixed = mix(mixed, word);
+  }
+  return mixed;
 }

@@ -1,5 +1,6 @@
 import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
+import { JOIN_BYTES } from "../platform/outbox.ts";
 import type { Ending } from "./account.ts";
 import { BodyWatch } from "./body-watch.ts";
 import type { ClientResponse } from "./client/http-exchange.ts";
@@ -71,8 +72,7 @@ export class Relay {
 
   /** False: the client does not keep up, and nothing more should be written before `drain`. */
   write(chunk: Buffer, now: Millis): boolean {
-    // One way into native code for all that looks at it, and for the client's connection.
-    const text = this.#stream === undefined ? undefined : chunk.toString("latin1");
+    const text = this.#textOf(chunk);
     this.#saw(chunk, now, text);
     if (this.#collector !== undefined) {
       this.#collector.push(chunk);
@@ -88,14 +88,20 @@ export class Relay {
 
   /** The engine's answer is whole. What comes back is to be asked of the engine before the client has its own. */
   end(last: Buffer | undefined, now: Millis): EngineAsk | undefined {
-    if (last !== undefined) this.#saw(last, now);
+    const text = last === undefined ? undefined : this.#textOf(last);
+    if (last !== undefined) this.#saw(last, now, text);
     if (this.#collector !== undefined) return this.#endCollected(this.#collector, last);
     this.#begin();
     const kept = this.#filter === undefined ? last : this.#filter.finish(last);
     this.bytesOut += kept?.length ?? 0;
     if (kept === undefined) this.#res.end();
-    else this.#res.end(kept);
+    else this.#res.end(kept, kept === last ? text : undefined);
     return undefined;
+  }
+
+  /** One way into native code for all that looks at it, and for the client's connection. Large pieces are sent as they are. */
+  #textOf(chunk: Buffer): string | undefined {
+    return this.#stream !== undefined || chunk.length <= JOIN_BYTES ? chunk.toString("latin1") : undefined;
   }
 
   #endCollected(collector: Collector, last: Buffer | undefined): EngineAsk | undefined {
@@ -120,7 +126,7 @@ export class Relay {
   }
 
   #saw(chunk: Buffer, now: Millis, text?: string): void {
-    this.#body?.push(chunk);
+    this.#body?.push(chunk, text);
     if (this.#stream?.push(chunk, text) === true) this.firstTokenAt = now;
   }
 

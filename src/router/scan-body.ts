@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../core/result.ts";
-import { type BodySpans, isSpanKey, SpanRecorder } from "./body-spans.ts";
+import { INCLUDE_USAGE, matters, plainKey } from "./body-keys.ts";
+import { type BodySpans, SpanRecorder } from "./body-spans.ts";
 import { NUMBER_ENDS, numberStart, type NumberState, numberStep } from "./json-number.ts";
 import type { ModelField, RoutingFields, SoFar } from "./routing-fields.ts";
 
@@ -329,12 +330,20 @@ export class BodyScanner {
   }
 
   #endCapture(chunk: Buffer, from: number, end: number): void {
+    if (this.#use === "key" && this.#keptBytes === 0) {
+      const key = plainKey(chunk, from, end);
+      if (key !== undefined) {
+        this.#key = this.#hereOf(key);
+        this.#endString(end + 1);
+        return;
+      }
+    }
     const text = this.#keptBytes === 0 ? textOf(chunk, from, end) : this.#keptText(chunk.subarray(from, end));
     if (text === undefined) {
       this.#fail("a string holds a bad escape or a raw control character", end);
       return;
     }
-    if (this.#use === "key") this.#key = this.#keyThatMatters(text);
+    if (this.#use === "key") this.#key = this.#hereOf(matters(text) ? text : "");
     else if (this.#key !== "model") this.#recorder.text(this.#key, text);
     else if (text !== "") this.#model = { kind: "name", name: text };
     this.#endString(end + 1);
@@ -347,13 +356,12 @@ export class BodyScanner {
     return textOf(whole, 0, whole.length);
   }
 
-  #keyThatMatters(text: string): string {
-    if (this.#depth === 2) return text === "include_usage" ? text : "";
-    return ROUTING_KEYS.has(text) || isSpanKey(text) ? text : "";
+  /** A key that matters, or "" where it does not stand at its depth. */
+  #hereOf(key: string): string {
+    return (key === INCLUDE_USAGE) === (this.#depth === 2) ? key : "";
   }
 }
 
-const ROUTING_KEYS: ReadonlySet<string> = new Set(["model", "stream", "stream_options"]);
 /** Those of which the text counts, not only the place. */
 const TEXT_KEYS: ReadonlySet<string> = new Set(["model", "prompt_cache_key", "user"]);
 

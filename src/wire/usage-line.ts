@@ -1,28 +1,9 @@
 import { millis } from "../core/ids.ts";
-import { quoted } from "../core/json-text.ts";
 import type { Attempt, UsageRecord } from "../core/usage.ts";
 import { countOf, type Fields, fieldsOf, isFields, listOf, parseJson, textOf } from "./json-value.ts";
 
-/** One line without its end: JSON, written by hand because every request has one. */
-export function lineOf(record: UsageRecord): string {
-  const { firstToken, tokens, tries } = record;
-  const first = firstToken === undefined ? "" : `,"firstToken":${String(firstToken)}`;
-  const { prompt, cached, completion, estimated } = tokens;
-  return (
-    `{"number":${String(record.number)},"opened":${String(record.opened)},"requestId":${quoted(record.requestId)}` +
-    `,"keyId":${quoted(record.keyId)},"keyName":${quoted(record.keyName)},"model":${quoted(record.model)}` +
-    `,"profile":${quoted(record.profile)},"replica":${quoted(record.replica)},"path":${quoted(record.path)}` +
-    `,"stream":${String(record.stream)},"code":${String(record.code)},"outcome":${quoted(record.outcome)}` +
-    `,"detail":${quoted(record.detail)},"endedAt":${String(record.endedAt)},"duration":${String(record.duration)}${first}` +
-    `,"waited":${String(record.waited)},"attempts":${String(record.attempts)},"tries":[${tries.map(tryText).join(",")}]` +
-    `,"served":${String(record.served)},"tokens":{"prompt":${String(prompt)},"cached":${String(cached)}` +
-    `,"completion":${String(completion)},"estimated":${String(estimated)}}}`
-  );
-}
-
-const tryText = ({ replica, replicas, candidates, inFlight, why, failure, at }: Attempt): string =>
-  `{"replica":${quoted(replica)},"replicas":${String(replicas)},"candidates":${String(candidates)}` +
-  `,"inFlight":${String(inFlight)},"why":${quoted(why)},"failure":${quoted(failure)},"at":${String(at)}}`;
+/** One line without its end. */
+export const lineOf = (record: UsageRecord): string => JSON.stringify(record);
 
 /** Undefined: that is no whole record. What a line leaves out, because an older program wrote it, is empty or nothing. */
 export function recordOfLine(line: string): UsageRecord | undefined {

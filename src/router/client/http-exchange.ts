@@ -46,7 +46,7 @@ export interface ClientResponse {
    * each, where somebody has looked at them so.
    */
   write(chunk: Buffer | string, text?: string): boolean;
-  end(last?: Buffer | string): unknown;
+  end(last?: Buffer | string, text?: string): unknown;
   /** Cuts the answer off so that no client takes it for whole. */
   destroy(): unknown;
   once(event: "drain", listener: () => void): unknown;

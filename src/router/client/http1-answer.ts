@@ -1,8 +1,7 @@
 import type { ServerResponse } from "node:http";
+import { JOIN_BYTES } from "../../platform/outbox.ts";
 import type { ClientResponse, ClientSocket } from "./http-exchange.ts";
 
-/** Up to here bytes go out as text of one byte a character: node:http then joins them with the head, and the socket has one write. */
-const JOIN_BYTES = 16_384;
 const LAST_CHUNK = "0\r\n\r\n";
 
 /**
@@ -51,6 +50,7 @@ export class Http1Answer implements ClientResponse {
     const bytes = asBytes(chunk);
     // A chunk of no bytes would end the answer.
     if (bytes.length === 0) return !this.writableNeedDrain;
+    // As text node:http joins them with the head, and the socket has one write.
     if (bytes.length > JOIN_BYTES) return this.#writeLarge(bytes);
     const text = this.#framed(bytes);
     const socket = this.#isUnderWay ? this.#idleSocket() : undefined;

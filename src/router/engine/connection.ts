@@ -1,6 +1,7 @@
 import { type TcpAddress, TcpConnection, type TcpListener } from "../../platform/tcp.ts";
 import type { FailureKind } from "../../routing/retry.ts";
 import type { BodySink } from "../open-body.ts";
+import { USUAL_HEAD } from "../header-lines.ts";
 import { ChunkedDecoder } from "./chunked.ts";
 import { parseResponseHead, type ResponseHead } from "./response-head.ts";
 
@@ -53,7 +54,8 @@ type Reading =
   | { readonly kind: "gone" };
 
 const LONGEST_HEAD = 65_536;
-const HEAD_END = Buffer.from("\r\n\r\n");
+const HEAD_END = "\r\n\r\n";
+const LINE_END = "\r\n";
 const HEAD_BEGIN = "HTTP/1.";
 
 /** One connection to an engine: a request, its answer, and again. Never two at once. */
@@ -179,14 +181,20 @@ export class EngineConnection implements TcpListener, BodySink {
 
   #readHead(begun: Buffer | undefined, read: Buffer): void {
     const bytes = begun === undefined ? read : Buffer.concat([begun, read]);
-    const start = bytes.toString("latin1", 0, HEAD_BEGIN.length);
-    if (!HEAD_BEGIN.startsWith(start)) {
+    const text = bytes.toString("latin1", 0, Math.min(bytes.length, USUAL_HEAD));
+    if (!text.startsWith(HEAD_BEGIN) && !HEAD_BEGIN.startsWith(text)) {
       this.#fail({ kind: "garbage", detail: "it does not speak HTTP/1.1" });
       return;
     }
-    const end = bytes.indexOf(HEAD_END);
+    const end = text.indexOf(HEAD_END);
+    if (end !== -1) this.#parseHead(bytes, text, end);
+    else this.#readLongHead(bytes);
+  }
+
+  #readLongHead(bytes: Buffer): void {
+    const end = bytes.length > USUAL_HEAD ? bytes.indexOf(HEAD_END, 0, "latin1") : -1;
     if (end === -1) this.#keepHead(bytes);
-    else this.#parseHead(bytes, end);
+    else this.#parseHead(bytes, bytes.toString("latin1", 0, end + LINE_END.length), end);
   }
 
   #keepHead(bytes: Buffer): void {
@@ -194,8 +202,8 @@ export class EngineConnection implements TcpListener, BodySink {
     else if (this.#reading.kind === "head") this.#reading = { ...this.#reading, begun: Buffer.from(bytes) };
   }
 
-  #parseHead(bytes: Buffer, end: number): void {
-    const parsed = parseResponseHead(bytes.toString("latin1", 0, end));
+  #parseHead(bytes: Buffer, text: string, end: number): void {
+    const parsed = parseResponseHead(text, end + LINE_END.length);
     if (!parsed.ok) {
       this.#fail({ kind: "garbage", detail: parsed.error });
       return;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { parseResponseHead } from "./response-head.ts";
+import * as responseHead from "./response-head.ts";
 
+const parseResponseHead = (text: string) => responseHead.parseResponseHead(`${text}\r\n`, text.length + 2);
 const head = (...lines: readonly string[]): string => lines.join("\r\n");
 
 describe("reads", () => {

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../core/result.ts";
+import { readHeaderLines } from "../header-lines.ts";
 
 /** How an answer's body is delimited. */
 type Framing =
@@ -23,27 +24,23 @@ export type ParsedHead =
   { readonly kind: "interim" } | { readonly kind: "final"; readonly head: ResponseHead };
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-/** One header line, from where the last one ended. */
-const FIELD = /\r\n([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)(?=\r\n|$)/y;
 const LENGTH = /^\d{1,15}$/;
 const KEEP_ALIVE_TIMEOUT = /(?:^|[,\s])timeout=(\d{1,6})/i;
 
 /**
- * Reads a response head: latin-1 text up to but not including its empty line. Engines are known programs, so whatever a
- * strict reading of HTTP/1.1 does not allow is an error: guessing where a body ends is how answers get mixed up.
+ * Reads a response head: latin-1 text with all its CRLFs up to but not including its empty line, which begins at `to`. Engines
+ * are known programs, so whatever a strict reading of HTTP/1.1 does not allow is an error: guessing where a body ends is how
+ * answers get mixed up.
  */
-export function parseResponseHead(text: string): Result<ParsedHead, string> {
+export function parseResponseHead(text: string, to: number): Result<ParsedHead, string> {
   const lineEnd = text.indexOf("\r\n");
-  const begin = lineEnd === -1 ? text.length : lineEnd;
-  const status = STATUS_LINE.exec(text.slice(0, begin));
+  const status = STATUS_LINE.exec(text.slice(0, Math.max(0, lineEnd)));
   if (status === null) return err("its status line is no HTTP/1.1");
   const code = Number(status[2]);
-  const headers: string[] = [];
-  for (FIELD.lastIndex = begin; FIELD.lastIndex < text.length;) {
-    const field = FIELD.exec(text);
-    if (field === null) return err("a header line is malformed");
-    headers.push((field[1] ?? "").toLowerCase(), (field[2] ?? "").trimEnd());
-  }
+  const lines = readHeaderLines(text, lineEnd + 2, to);
+  if (!lines.ok) return lines;
+  const headers = lines.value;
+  for (let index = 0; index < headers.length; index += 2) headers[index] = headers[index]?.toLowerCase() ?? "";
   if (code === 101) return err("it switches to a protocol that nobody asked for");
   if (code < 200) return ok({ kind: "interim" });
   return withFraming({ code, isHttp11: status[1] === "1", headers });

@@ -17,8 +17,8 @@ export interface AnswerHead {
   readonly isLast: boolean;
 }
 
-/** What may stand on a line: with anything else whoever made the value could write lines of the answer. */
-const LINE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** What may not stand on a line: with it whoever made the text could write lines of the answer. */
+const NOT_OF_LINE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** What is the same in the heads of many answers. */
 export class AnswerHeads {
@@ -34,8 +34,8 @@ export class AnswerHeads {
   }
 
   /**
-   * `headers`: names in lower case and values, in turn; one that could not stand on its line is left out. A `connection` among
-   * them is for its close.
+   * `headers`: names in lower case, which are ours or were read as names, and values, in turn; a value that could not stand on
+   * its line is left out. A `connection` among them is for its close.
    */
   head(status: number, headers: readonly string[], of: AnswerOf): AnswerHead {
     const said = saidBy(headers);
@@ -77,11 +77,11 @@ function saidBy(headers: readonly string[]): Said {
   let isClosed = false;
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] ?? "";
-    const line = `${name}: ${headers[index + 1] ?? ""}`;
-    if (!LINE.test(line)) continue;
+    const value = headers[index + 1] ?? "";
+    if (NOT_OF_LINE.test(value)) continue;
     if (name === "content-length") hasLength = true;
     else if (name === "connection") isClosed = true;
-    lines += `${line}\r\n`;
+    lines += `${name}: ${value}\r\n`;
   }
   return { lines, hasLength, isClosed };
 }

@@ -87,14 +87,14 @@ export class SocketAnswer implements ClientResponse {
     return this.#send(asBytes(chunk), "", text);
   }
 
-  end(last: Buffer | string = ""): void {
+  end(last: Buffer | string = "", asText?: string): void {
     if (this.#isOver) return;
     const close = this.#body === "chunked" ? LAST_CHUNK : "";
     if (this.#body === "none" || last.length === 0) {
       const text = this.#waiting + close;
       this.#waiting = "";
       if (text !== "") this.#outbox.write(text);
-    } else this.#send(asBytes(last), close);
+    } else this.#send(asBytes(last), close, asText);
     this.#isOver = true;
     this.#line.onAnswered();
   }

@@ -1,5 +1,5 @@
 import { hexDigit, MOST_DIGITS, MOST_EXTRA_BYTES } from "../../chunk-size.ts";
-import { CR, LF, TOKEN, VALUE } from "./characters.ts";
+import { CR, LF, TOKEN, VALUE } from "../../characters.ts";
 import { Fields } from "./fields.ts";
 
 /** Where in the framing of a chunked body the next byte is. */
@@ -140,7 +140,7 @@ export class ChunkedBody {
 
 function areTrailers(text: string): boolean {
   const fields = new Fields();
-  fields.read(text, 0);
+  fields.read(text, 0, text.length);
   const names = fields.raw.filter((_, index) => index % 2 === 0);
   return fields.problem === undefined && !names.some((name) => NOT_IN_TRAILERS.has(name.toLowerCase()));
 }

@@ -1,5 +1,5 @@
 import { type ClientHeaders, READ_HEADERS, type ReadHeader } from "../client-headers.ts";
-import { COLON, CR, isBlank, LF, TOKEN, VALUE } from "./characters.ts";
+import { readHeaderLines } from "../../header-lines.ts";
 
 /** Every request has all of them, so that every request's headers have one shape. */
 class ReadFields implements ClientHeaders, Record<ReadHeader, string | undefined> {
@@ -37,62 +37,60 @@ const KNOWN: ReadonlyMap<string, Known> = new Map<string, Known>([
   ["proxy-connection", "connection"],
 ]);
 const capitalised = (name: string): string => name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
-/** By the spellings that nearly all clients use. */
-const BY_SPELLING: ReadonlyMap<string, Known> = new Map(
-  [...KNOWN].flatMap(([name, as]): [string, Known][] => [
-    [name, as],
-    [capitalised(name), as],
-  ]),
+
+interface Spelling {
+  readonly text: string;
+  readonly as: Known;
+}
+
+const LONGEST = Math.max(...[...KNOWN.keys()].map((name) => name.length));
+/** The spellings that nearly all clients use, by their length: most lengths have none, and none has more than two names. */
+const SPELLINGS: readonly (readonly Spelling[])[] = Array.from({ length: LONGEST + 1 }, (_, length) =>
+  [...KNOWN].flatMap(([name, as]) =>
+    name.length === length
+      ? [
+          { text: name, as },
+          { text: capitalised(name), as },
+        ]
+      : [],
+  ),
 );
-/** Most names have a length that none of the known has. */
-const NAMES = [...KNOWN.keys()];
-const LENGTHS = Uint8Array.from({ length: 64 }, (_, length) => (NAMES.some((name) => name.length === length) ? 1 : 0));
 
 function known(name: string): Known | undefined {
-  if (LENGTHS[name.length] !== 1) return undefined;
-  return BY_SPELLING.get(name) ?? KNOWN.get(name.toLowerCase());
+  const spellings = SPELLINGS[name.length];
+  if (spellings === undefined || spellings.length === 0) return undefined;
+  for (const { text, as } of spellings) if (text === name) return as;
+  return KNOWN.get(name.toLowerCase());
 }
 
 /** The header lines of a request, or what is wrong with them. */
 export class Fields {
   readonly headers = new ReadFields();
   /** Names as they were sent and values, in turn. */
-  readonly raw: string[] = [];
+  raw: readonly string[] = [];
   host: string | undefined;
   connection: string | undefined;
   /** In words for a log; undefined: they are as they should be. */
   problem: string | undefined;
 
-  /** Reads lines from `at` to the end of the text, each with its CRLF. Every line is checked to its last character. */
-  read(text: string, at: number): void {
-    let next = at;
-    while (next < text.length && this.problem === undefined) next = this.#readLine(text, next);
-  }
-
-  #readLine(text: string, begin: number): number {
-    let at = begin;
-    while (TOKEN[text.charCodeAt(at)] === 1) at += 1;
-    if (at === begin || text.charCodeAt(at) !== COLON) return this.#refuse("a header's name is malformed");
-    const name = text.slice(begin, at);
-    at += 1;
-    while (isBlank(text.charCodeAt(at))) at += 1;
-    const from = at;
-    while (VALUE[text.charCodeAt(at)] === 1) at += 1;
-    if (text.charCodeAt(at) !== CR || text.charCodeAt(at + 1) !== LF)
-      return this.#refuse("a header's value is malformed");
-    let to = at;
-    while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
-    this.#add(name, text.slice(from, to));
-    return at + 2;
+  /** Reads the lines between two places of a text, each with its CRLF. */
+  read(text: string, from: number, to: number): void {
+    const lines = readHeaderLines(text, from, to);
+    if (!lines.ok) {
+      this.problem = lines.error;
+      return;
+    }
+    this.raw = lines.value;
+    for (let index = 0; index < this.raw.length; index += 2)
+      this.#add(this.raw[index] ?? "", this.raw[index + 1] ?? "");
   }
 
   #add(name: string, value: string): void {
-    this.raw.push(name, value);
     const as = known(name);
     if (as === undefined) return;
     const before = this.#valueOf(as);
     if (before === undefined) this.#set(as, value);
-    else if (ONCE.has(as)) this.#refuse(`it names ${as} twice`);
+    else if (ONCE.has(as)) this.problem ??= `it names ${as} twice`;
     else if (!FIRST.has(as)) this.#set(as, `${before}, ${value}`);
   }
 
@@ -103,10 +101,5 @@ export class Fields {
   #set(name: Known, value: string): void {
     if (name === "host" || name === "connection") this[name] = value;
     else this.headers[name] = value;
-  }
-
-  #refuse(problem: string): number {
-    this.problem = problem;
-    return Infinity;
   }
 }

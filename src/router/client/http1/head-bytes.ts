@@ -3,7 +3,8 @@ import type { Refusal } from "../../error-body.ts";
 import { HEADERS_TOO_LARGE } from "../../refusals.ts";
 import { MOST_HEADERS } from "../http2-request.ts";
 import { NO_REQUEST } from "../malformed.ts";
-import { CR, LF, VALUE } from "./characters.ts";
+import { CR, LF, VALUE } from "../../characters.ts";
+import { USUAL_HEAD } from "../../header-lines.ts";
 import { parseRequestHead, parseRequestLine, type RequestHead } from "./request-head.ts";
 
 /** What the bytes of a connection hold at a place where a request begins. */
@@ -21,7 +22,7 @@ export interface Where {
   readonly limit: Bytes;
 }
 
-const HEAD_END = Buffer.from("\r\n\r\n");
+const HEAD_END = "\r\n\r\n";
 const LINE_END = Buffer.from("\r\n");
 const MORE: HeadRead = { kind: "more" };
 const TOO_LARGE: HeadRead = { kind: "refused", refusal: HEADERS_TOO_LARGE, detail: "its head is over the limit" };
@@ -30,13 +31,21 @@ const malformed = (detail: string): HeadRead => ({ kind: "refused", refusal: NO_
 
 export function readHead(bytes: Buffer, where: Where): HeadRead {
   const { from, seen, limit } = where;
-  const end = bytes.indexOf(HEAD_END, Math.max(from, seen - HEAD_END.length));
+  const text = bytes.toString("latin1", from, Math.min(bytes.length, from + USUAL_HEAD));
+  const length = text.indexOf(HEAD_END);
+  if (length !== -1) return length > limit ? TOO_LARGE : parsed(text, { from, length });
+  const end = bytes.indexOf(HEAD_END, Math.max(from, seen - HEAD_END.length), "latin1");
   if ((end === -1 ? bytes.length : end) - from > limit) return TOO_LARGE;
   if (end === -1) return readPart(bytes, where);
-  const parsed = parseRequestHead(bytes.toString("latin1", from, end + LINE_END.length));
-  if (!parsed.ok) return malformed(parsed.error);
-  if (parsed.value.rawHeaders.length > 2 * MOST_HEADERS) return TOO_LARGE;
-  return { kind: "head", head: parsed.value, end: end + HEAD_END.length };
+  return parsed(bytes.toString("latin1", from, end + LINE_END.length), { from, length: end - from });
+}
+
+/** `length`: of the head without its last CRLF and its empty line. */
+function parsed(text: string, { from, length }: { readonly from: number; readonly length: number }): HeadRead {
+  const head = parseRequestHead(text, length + LINE_END.length);
+  if (!head.ok) return malformed(head.error);
+  if (head.value.rawHeaders.length > 2 * MOST_HEADERS) return TOO_LARGE;
+  return { kind: "head", head: head.value, end: from + length + HEAD_END.length };
 }
 
 /** Whoever speaks no HTTP is told so at once, and not when the time for a head is over. */

@@ -2,7 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bytes } from "../../../core/ids.ts";
 import { readHead } from "./head-bytes.ts";
-import { parseRequestHead } from "./request-head.ts";
+import * as requestHead from "./request-head.ts";
+
+const parseRequestHead = (text: string) => requestHead.parseRequestHead(text, text.length);
 
 const head = (...lines: readonly string[]): string =>
   `GET /a?b HTTP/1.1\r\nHost: x\r\n${lines.map((line) => `${line}\r\n`).join("")}`;

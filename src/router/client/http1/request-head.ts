@@ -1,7 +1,7 @@
 import { METHODS } from "node:http";
 import { err, ok, type Result } from "../../../core/result.ts";
 import type { ClientHeaders } from "../client-headers.ts";
-import { TARGET } from "./characters.ts";
+import { TARGET } from "../../characters.ts";
 import { Fields } from "./fields.ts";
 
 /** How long a request's body is. */
@@ -39,16 +39,16 @@ const LENGTH = /^\d{1,15}$/;
 const WHOLE_URL = /^https?:\/\/[A-Za-z0-9._~:[\]%-]+(?:[/?]|$)/;
 
 /**
- * Reads a request's head: latin-1 text with all its CRLFs up to but not including its empty line. Whatever a strict reading
- * of HTTP/1.1 does not allow is refused, with what it is in words for a log: who guesses where a body ends has the next
- * request made by somebody else.
+ * Reads a request's head: latin-1 text with all its CRLFs up to but not including its empty line, which begins at `to`.
+ * Whatever a strict reading of HTTP/1.1 does not allow is refused, with what it is in words for a log: who guesses where a
+ * body ends has the next request made by somebody else.
  */
-export function parseRequestHead(text: string): Result<RequestHead, string> {
+export function parseRequestHead(text: string, to: number): Result<RequestHead, string> {
   const lineEnd = text.indexOf("\r\n");
   const line = parseRequestLine(text, lineEnd);
   if (!line.ok) return line;
   const fields = new Fields();
-  fields.read(text, lineEnd + 2);
+  fields.read(text, lineEnd + 2, to);
   return fields.problem === undefined ? withFraming(fields, line.value) : err(fields.problem);
 }
 
