@@ -12,6 +12,7 @@ import type { Replica } from "./fleet.ts";
 import { forwardedHeaders, requestHead } from "./forward-head.ts";
 import { EMPTY_ANSWER, failureOfHead, promisesBody } from "./head-failure.ts";
 import { asChunk, type OpenBody } from "./open-body.ts";
+import { bytesOf, type Piece, textOf } from "./piece.ts";
 import type { Relay } from "./relay.ts";
 import { isEventStream } from "./relay-headers.ts";
 import type { RestStream } from "./rescue/course.ts";
@@ -180,13 +181,13 @@ export class Attempt implements AnswerListener {
     return beginRelay(context, request, { head, sending: this.sending, ownHeaders: owner.ownHeaders(), now });
   }
 
-  onBody(chunk: Buffer): void {
+  onBody(piece: Piece): void {
     const state = this.#state;
     if (state.kind !== "relaying") return;
     state.activeAt = this.#now();
     this.#lacksBody = false;
-    const bytes = this.#kept === undefined ? chunk : this.#through(this.#kept, chunk);
-    if (bytes === undefined || state.relay.write(bytes, state.activeAt)) return;
+    const whole = this.#kept === undefined ? piece : this.#through(this.#kept, textOf(piece));
+    if (whole.length === 0 || state.relay.write(whole, state.activeAt)) return;
     state.held = true;
     state.connection?.pause();
     this.#of.request.res.once("drain", () => {
@@ -196,17 +197,17 @@ export class Attempt implements AnswerListener {
     });
   }
 
-  #through(kept: KeptAnswer, chunk: Buffer): Buffer | undefined {
+  #through(kept: KeptAnswer, text: string): string {
     const { rest } = this.sending;
-    const bytes = rest === undefined ? chunk : rest.stream.push(chunk);
-    return bytes === undefined ? undefined : kept.push(bytes);
+    return kept.push(rest === undefined ? text : textOf(rest.stream.push(bytesOf(text)) ?? ""));
   }
 
   /** The last bytes of all. */
-  #last(chunk: Buffer | undefined): Buffer | undefined {
-    if (this.#kept === undefined) return chunk;
+  #last(piece: Piece): Piece {
+    if (this.#kept === undefined) return piece;
     const { rest } = this.sending;
-    return this.#kept.finish(rest === undefined ? chunk : rest.stream.finish(chunk));
+    if (rest === undefined) return this.#kept.finish(textOf(piece));
+    return this.#kept.finish(textOf(rest.stream.finish(piece.length === 0 ? undefined : bytesOf(piece)) ?? ""));
   }
 
   onReadDone(): void {
@@ -226,10 +227,10 @@ export class Attempt implements AnswerListener {
     this.#sending = { ...this.#sending, ask: { target: ask.target, body, rewrite: () => undefined } };
   }
 
-  onEnd(last: Buffer | undefined): void {
+  onEnd(last: Piece): void {
     if (this.#state.kind !== "relaying") return;
     const { relay } = this.#state;
-    if (this.#lacksBody && last === undefined) {
+    if (this.#lacksBody && last.length === 0) {
       this.#fail(relay.hasBegun ? { ...EMPTY_ANSWER, kind: "broke" } : EMPTY_ANSWER);
       return;
     }

@@ -1,3 +1,4 @@
+import { type Piece, textOf } from "./piece.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
 /** Engines write the counts of an answer before its data or after them, never in the middle. */
@@ -9,10 +10,9 @@ export class BodyWatch {
   #first: string | undefined;
   #end = "";
 
-  /** `text`: all of the chunk as latin-1, where it is at hand. */
-  push(chunk: Buffer, text?: string): void {
-    this.#first ??= (text ?? chunk.toString("latin1", 0, WINDOW_BYTES)).slice(0, WINDOW_BYTES);
-    const end = text ?? chunk.toString("latin1", Math.max(0, chunk.length - WINDOW_BYTES));
+  push(piece: Piece): void {
+    this.#first ??= textOf(piece, 0, WINDOW_BYTES);
+    const end = textOf(piece, -WINDOW_BYTES);
     this.#end = end.length < WINDOW_BYTES ? (this.#end + end).slice(-WINDOW_BYTES) : end;
   }
 

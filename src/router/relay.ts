@@ -1,6 +1,5 @@
 import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
-import { JOIN_BYTES } from "../platform/outbox.ts";
 import type { Ending } from "./account.ts";
 import { BodyWatch } from "./body-watch.ts";
 import type { ClientResponse } from "./client/http-exchange.ts";
@@ -14,6 +13,7 @@ import { type Asker, mendingErrors } from "./translate/errors.ts";
 import { Collector } from "./translate/collector.ts";
 import { EventsFilter } from "./translate/events-filter.ts";
 import { UsageFilter } from "./usage-filter.ts";
+import { bytesOf, type Piece, textOf } from "./piece.ts";
 import type { Usage } from "./usage.ts";
 
 export interface RelayHead {
@@ -71,41 +71,46 @@ export class Relay {
   }
 
   /** False: the client does not keep up, and nothing more should be written before `drain`. */
-  write(chunk: Buffer, now: Millis): boolean {
-    const text = this.#textOf(chunk);
-    this.#saw(chunk, now, text);
+  write(piece: Piece, now: Millis): boolean {
+    this.#saw(piece, now);
     if (this.#collector !== undefined) {
-      this.#collector.push(chunk);
+      this.#collector.push(bytesOf(piece));
       return true;
     }
     this.#begin();
-    const kept = this.#filter === undefined ? chunk : this.#filter.push(chunk, text);
-    if (kept === undefined) return true;
+    const kept = this.#filtered(piece);
+    if (kept.length === 0) return true;
     this.sentAt = now;
     this.bytesOut += kept.length;
-    return this.#res.write(kept, kept === chunk ? text : undefined);
+    return this.#res.write(kept, "latin1");
+  }
+
+  #filtered(piece: Piece): Piece {
+    if (this.#filter === undefined) return piece;
+    return this.#filter instanceof UsageFilter
+      ? this.#filter.push(textOf(piece))
+      : (this.#filter.push(bytesOf(piece)) ?? "");
   }
 
   /** The engine's answer is whole. What comes back is to be asked of the engine before the client has its own. */
-  end(last: Buffer | undefined, now: Millis): EngineAsk | undefined {
-    const text = last === undefined ? undefined : this.#textOf(last);
-    if (last !== undefined) this.#saw(last, now, text);
-    if (this.#collector !== undefined) return this.#endCollected(this.#collector, last);
+  end(last: Piece, now: Millis): EngineAsk | undefined {
+    if (last.length > 0) this.#saw(last, now);
+    if (this.#collector !== undefined) return this.#endCollected(this.#collector, bytesOf(last));
     this.#begin();
-    const kept = this.#filter === undefined ? last : this.#filter.finish(last);
-    this.bytesOut += kept?.length ?? 0;
-    if (kept === undefined) this.#res.end();
-    else this.#res.end(kept, kept === last ? text : undefined);
+    const kept = this.#finished(last);
+    this.bytesOut += kept.length;
+    this.#res.end(kept, "latin1");
     return undefined;
   }
 
-  /** One way into native code for all that looks at it, and for the client's connection. Large pieces are sent as they are. */
-  #textOf(chunk: Buffer): string | undefined {
-    return this.#stream !== undefined || chunk.length <= JOIN_BYTES ? chunk.toString("latin1") : undefined;
+  #finished(last: Piece): Piece {
+    if (this.#filter === undefined) return last;
+    if (this.#filter instanceof UsageFilter) return this.#filter.finish(textOf(last));
+    return this.#filter.finish(last.length === 0 ? undefined : bytesOf(last)) ?? "";
   }
 
-  #endCollected(collector: Collector, last: Buffer | undefined): EngineAsk | undefined {
-    if (last !== undefined) collector.push(last);
+  #endCollected(collector: Collector, last: Buffer): EngineAsk | undefined {
+    if (last.length > 0) collector.push(last);
     const { original, rewritten } = collector.finish();
     if (rewritten.kind === "ask") return rewritten.ask;
     this.#hasBegun = true;
@@ -125,9 +130,9 @@ export class Relay {
     return undefined;
   }
 
-  #saw(chunk: Buffer, now: Millis, text?: string): void {
-    this.#body?.push(chunk, text);
-    if (this.#stream?.push(chunk, text) === true) this.firstTokenAt = now;
+  #saw(piece: Piece, now: Millis): void {
+    this.#body?.push(piece);
+    if (this.#stream?.push(textOf(piece)) === true) this.firstTokenAt = now;
   }
 
   /** The client has the status line even when no byte of the body follows for long. */

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cut } from "../../test/fakes/cut.ts";
+import { textOf } from "./piece.ts";
 import { StreamWatch } from "./stream-watch.ts";
 
 function watch(text: string | Buffer, cuts: readonly number[] = []) {
   const watching = new StreamWatch();
   let firsts = 0;
-  for (const piece of cut(Buffer.from(text), cuts)) if (watching.push(piece)) firsts += 1;
+  for (const piece of cut(Buffer.from(text), cuts)) if (watching.push(textOf(piece))) firsts += 1;
   return { end: watching.end(), usage: watching.usage(), isBetweenEvents: watching.isBetweenEvents, firsts };
 }
 
@@ -87,10 +88,10 @@ describe("usage", () => {
   test("B85 none for an event that does not end, and that of the next one", () => {
     const watching = new StreamWatch();
     const piece = Buffer.alloc(65_536, "a");
-    watching.push(Buffer.from("data: "));
-    for (let n = 0; n < 512; n++) watching.push(piece);
+    watching.push(textOf(Buffer.from("data: ")));
+    for (let n = 0; n < 512; n++) watching.push(textOf(piece));
     expect(watching.usage()).toBeUndefined();
-    watching.push(Buffer.from(`\n\n${USAGE}`));
+    watching.push(textOf(Buffer.from(`\n\n${USAGE}`)));
     expect(watching.usage()).toEqual(usage);
   });
 
@@ -127,7 +128,7 @@ test.each([
   ["not after an error", 'data: {"error":{"message":"x"}}\n\ndata: [DONE]\n\n', false],
 ])("nothing is lacking %s", (_name, text, isDone) => {
   const watching = new StreamWatch();
-  watching.push(Buffer.from(text));
+  watching.push(textOf(Buffer.from(text)));
   expect(watching.isDone).toBe(isDone);
   expect(watching.tail().toString()).toBe(text);
 });

@@ -44,27 +44,25 @@ export class StreamWatch {
   #tailLength = 0;
   /** What has come before the first data line; undefined behind it. */
   #head: string | undefined = "";
-  #border = "\n\n";
   #usageAtStart: Usage | undefined;
   /** Data events so far; one whose first bytes came in two reads may be missed. */
   events = 0;
 
-  /** Answers true once: when these bytes bring the first data event that is no error. `text`: they, a character for each. */
-  push(chunk: Buffer, text = chunk.toString("latin1")): boolean {
+  /** Answers true once: when this brings the first data event that is no error. A character of `text` is a byte. */
+  push(text: string): boolean {
     this.events += eventsIn(text);
     this.#tail.push(text);
     this.#tailLength += text.length;
     while (this.#tailLength - (this.#tail[0]?.length ?? 0) >= TAIL_LENGTH) {
       this.#tailLength -= this.#tail.shift()?.length ?? 0;
     }
-    const end = text.slice(-4);
-    this.#border = end.length === 4 ? end : (this.#border + end).slice(-4);
     return this.#head !== undefined && this.#isFirstData(text, this.#head);
   }
 
   /** Nothing of an event has been sent that is not whole: the router may add a line of its own. */
   get isBetweenEvents(): boolean {
-    return BORDER.test(this.#border);
+    const end = this.#lastText().slice(-4);
+    return end === "" || BORDER.test(end);
   }
 
   /** The last events; of the first of them the beginning may be missing. */

@@ -6,54 +6,50 @@ const EMPTY_LINE = new RegExp(LINE_END + LINE_END, "g");
 const COMMENTS = /^(?:(?::[^\r\n]*)?\r?\n)+/;
 const FINISHED = /"finish_reason":[ ]?"/;
 const MARKERS = ['"finish_reason":"', '"finish_reason": "'] as const;
-const WORD = Buffer.from('"usage"');
+const WORD = '"usage"';
 /** Bytes of a read's end in which the marker may have begun. */
 const OVERLAP = 20;
-const COLON = 0x3a;
-const CR = 0x0d;
-const LF = 0x0a;
+const CR = "\r";
+const LF = "\n";
 
 /**
  * Takes the one event out of a stream that the client did not ask for: that of the counts, with no choices in it. It comes
  * after the one that tells why the answer ended; until then everything goes on as it comes and is hardly looked at. From
  * there on the beginning of an event is held until it is whole, because only then can be told what it is. All other bytes
- * are the client's, the same whatever reads they came in.
+ * are the client's, the same whatever reads they came in. Its text has a character for each byte.
  */
 export class UsageFilter {
   #hasFinished = false;
   /** The end of the last read, when it ended inside a line. */
   #tail = "";
-  #held: Buffer | undefined;
+  #held = "";
   /** In an event that is not one of counts, or too long to be. */
   #isPassing = false;
 
-  /** What of these bytes, and of those held, goes to the client; undefined for nothing. `text`: they, a character for each. */
-  push(chunk: Buffer, text = chunk.toString("latin1")): Buffer | undefined {
-    if (!this.#hasFinished) return this.#beforeFinish(chunk, text);
-    if (this.#held === undefined && !this.#isPassing && isPlain(chunk)) return chunk;
-    return this.#filter(this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]));
+  /** What of this, and of what is held, goes to the client. */
+  push(text: string): string {
+    if (!this.#hasFinished) return this.#beforeFinish(text);
+    if (this.#held === "" && !this.#isPassing && isPlain(text)) return text;
+    return this.#filter(this.#held + text);
   }
 
-  /** The stream ends with these bytes: what is still held goes on, if it is the client's. */
-  finish(last: Buffer | undefined): Buffer | undefined {
-    const kept = last === undefined ? undefined : this.push(last);
+  /** The stream ends with this: what is still held goes on, if it is the client's. */
+  finish(last: string): string {
+    const kept = this.push(last);
     const held = this.#held;
-    this.#held = undefined;
-    if (held === undefined || (!this.#isPassing && isUsageEvent(held))) return kept;
-    return kept === undefined ? held : Buffer.concat([kept, held]);
+    this.#held = "";
+    return !this.#isPassing && isUsageEvent(held) ? kept : kept + held;
   }
 
-  #beforeFinish(chunk: Buffer, text: string): Buffer | undefined {
+  #beforeFinish(text: string): string {
     const from = this.#endOfMarker(text);
     if (from === -1) {
-      this.#tail = chunk[chunk.length - 1] === LF ? "" : (this.#tail + text.slice(-OVERLAP)).slice(-OVERLAP);
-      return chunk;
+      this.#tail = text.endsWith(LF) ? "" : (this.#tail + text.slice(-OVERLAP)).slice(-OVERLAP);
+      return text;
     }
     this.#hasFinished = true;
     this.#isPassing = true;
-    const rest = from === chunk.length ? undefined : this.#filter(chunk.subarray(from));
-    const begin = chunk.subarray(0, from);
-    return rest === undefined ? begin : Buffer.concat([begin, rest]);
+    return text.slice(0, from) + this.#filter(text.slice(from));
   }
 
   /** Where the marker of the end has been read, or -1. */
@@ -70,59 +66,51 @@ export class UsageFilter {
     return -1;
   }
 
-  #filter(bytes: Buffer): Buffer | undefined {
-    const kept: Buffer[] = [];
-    let from = this.#passWhole(bytes, kept);
-    const comments = this.#isPassing ? 0 : commentBytes(bytes.subarray(from));
-    if (comments > 0) kept.push(bytes.subarray(from, from + comments));
-    from += comments;
-    this.#keepRest(bytes.subarray(from), kept);
-    return kept.length > 1 ? Buffer.concat(kept) : kept[0];
+  #filter(text: string): string {
+    const whole = this.#passWhole(text);
+    const from = whole.end + (this.#isPassing ? 0 : commentLength(text.slice(whole.end)));
+    return whole.kept + text.slice(whole.end, from) + this.#keepRest(text.slice(from));
   }
 
-  /** Events that end in these bytes. Answers where the first that does not begins. */
-  #passWhole(bytes: Buffer, kept: Buffer[]): number {
-    const text = bytes.toString("latin1");
+  /** Events that end in this text, and where the first that does not begins. */
+  #passWhole(text: string): { readonly kept: string; readonly end: number } {
+    let kept = "";
     let from = 0;
     for (const { index, 0: border } of text.matchAll(EMPTY_LINE)) {
       const end = index + border.length;
       // The border's line feed may be still to come.
-      if (end === bytes.length && bytes[end - 1] === CR) break;
-      const event = bytes.subarray(from, end);
-      if (this.#isPassing || !isUsageEvent(event)) kept.push(event);
-      else if (commentBytes(event) > 0) kept.push(event.subarray(0, commentBytes(event)));
+      if (end === text.length && border.endsWith(CR)) break;
+      const event = text.slice(from, end);
+      kept += this.#isPassing || !isUsageEvent(event) ? event : event.slice(0, commentLength(event));
       this.#isPassing = false;
       from = end;
     }
-    return from;
+    return { kept, end: from };
   }
 
-  /** An event that is not whole yet: held, or passed on but for the bytes that its border may begin with. */
-  #keepRest(rest: Buffer, kept: Buffer[]): void {
-    this.#held = undefined;
+  /** An event that is not whole yet: held, or passed on but for the characters that its border may begin with. */
+  #keepRest(rest: string): string {
     let end = 0;
     if (this.#isPassing || rest.length > LONGEST_USAGE_EVENT) {
       this.#isPassing = true;
       end = rest.length;
       while (end > 0 && rest.length - end < 3 && (rest[end - 1] === CR || rest[end - 1] === LF)) end -= 1;
     }
-    if (end > 0) kept.push(rest.subarray(0, end));
-    if (end < rest.length) this.#held = Buffer.from(rest.subarray(end));
+    this.#held = rest.slice(end);
+    return rest.slice(0, end);
   }
 }
 
 /** Whole events that say nothing of counts, as nearly all reads are. */
-const isPlain = (chunk: Buffer): boolean =>
-  chunk.length > 1 && chunk[chunk.length - 1] === LF && chunk[chunk.length - 2] === LF && !chunk.includes(WORD);
+const isPlain = (text: string): boolean => text.endsWith("\n\n") && !text.includes(WORD);
 
-function commentBytes(bytes: Buffer): number {
-  if (bytes[0] !== COLON && bytes[0] !== CR && bytes[0] !== LF) return 0;
-  return COMMENTS.exec(bytes.toString("latin1"))?.[0].length ?? 0;
-}
+const commentLength = (text: string): number => COMMENTS.exec(text)?.[0].length ?? 0;
 
-function isUsageEvent(event: Buffer): boolean {
+function isUsageEvent(event: string): boolean {
   if (event.length > LONGEST_USAGE_EVENT || !event.includes(WORD)) return false;
-  const lines = event.toString("utf8").split(/\r\n|\n|\r/);
+  const lines = Buffer.from(event, "latin1")
+    .toString("utf8")
+    .split(/\r\n|\n|\r/);
   const data = lines.flatMap((line) => (line.startsWith("data:") ? [line.slice(5)] : [])).join("\n");
   try {
     return countsOnly(JSON.parse(data));

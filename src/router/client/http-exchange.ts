@@ -42,11 +42,11 @@ export interface ClientResponse {
   writeContinue(): void;
   flushHeaders(): void;
   /**
-   * False: the client does not keep up, and nothing more should be written before `drain`. `text`: the bytes, a character for
-   * each, where somebody has looked at them so.
+   * False: the client does not keep up, and nothing more should be written before `drain`. Text is of UTF-8, or a character
+   * for each byte.
    */
-  write(chunk: Buffer | string, text?: string): boolean;
-  end(last?: Buffer | string, text?: string): unknown;
+  write(chunk: Buffer | string, encoding?: "latin1"): boolean;
+  end(last?: Buffer | string, encoding?: "latin1"): unknown;
   /** Cuts the answer off so that no client takes it for whole. */
   destroy(): unknown;
   once(event: "drain", listener: () => void): unknown;

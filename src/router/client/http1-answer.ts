@@ -46,8 +46,8 @@ export class Http1Answer implements ClientResponse {
     this.#res.flushHeaders();
   }
 
-  write(chunk: Buffer | string): boolean {
-    const bytes = asBytes(chunk);
+  write(chunk: Buffer | string, encoding?: "latin1"): boolean {
+    const bytes = asBytes(chunk, encoding);
     // A chunk of no bytes would end the answer.
     if (bytes.length === 0) return !this.writableNeedDrain;
     // As text node:http joins them with the head, and the socket has one write.
@@ -73,8 +73,8 @@ export class Http1Answer implements ClientResponse {
     return this.#res.write("\r\n", "latin1");
   }
 
-  end(last?: Buffer | string): void {
-    const bytes = asBytes(last ?? "");
+  end(last: Buffer | string = "", encoding?: "latin1"): void {
+    const bytes = asBytes(last, encoding);
     const close = this.#isFramed ? LAST_CHUNK : "";
     if (bytes.length > JOIN_BYTES) {
       this.#writeLarge(bytes);
@@ -99,4 +99,5 @@ export class Http1Answer implements ClientResponse {
   }
 }
 
-const asBytes = (chunk: Buffer | string): Buffer => (typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+const asBytes = (chunk: Buffer | string, encoding: "latin1" | undefined): Buffer =>
+  typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;

@@ -52,14 +52,14 @@ export class Http2Answer implements ClientResponse {
     return;
   }
 
-  write(chunk: Buffer | string): boolean {
-    return this.#isGone || !this.#stream.writable || this.#stream.write(chunk);
+  write(chunk: Buffer | string, encoding?: "latin1"): boolean {
+    return this.#isGone || !this.#stream.writable || this.#stream.write(chunk, encoding ?? "utf8");
   }
 
-  end(last?: Buffer | string): void {
+  end(last?: Buffer | string, encoding?: "latin1"): void {
     if (this.#isGone) return;
     // An answer to HEAD ended with its head.
-    if (this.#stream.writable) this.#stream.end(last);
+    if (this.#stream.writable) this.#stream.end(last?.length === 0 ? undefined : last, encoding ?? "utf8");
     // The client need not send the rest of what has its answer.
     if (!this.#stream.endAfterHeaders && !this.#stream.readableEnded) this.#stream.close(constants.NGHTTP2_NO_ERROR);
   }

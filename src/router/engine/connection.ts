@@ -1,7 +1,9 @@
+import { JOIN_BYTES } from "../../platform/outbox.ts";
 import { type TcpAddress, TcpConnection, type TcpListener } from "../../platform/tcp.ts";
 import type { FailureKind } from "../../routing/retry.ts";
 import type { BodySink } from "../open-body.ts";
 import { USUAL_HEAD } from "../header-lines.ts";
+import type { Piece } from "../piece.ts";
 import { ChunkedDecoder } from "./chunked.ts";
 import { parseResponseHead, type ResponseHead } from "./response-head.ts";
 
@@ -16,9 +18,9 @@ export interface AnswerListener {
   onConnected(): void;
   onHead(head: ResponseHead): void;
   /** The bytes are the listener's to keep. */
-  onBody(chunk: Buffer): void;
+  onBody(piece: Piece): void;
   /** The answer is whole; with it come its last bytes, if the same read brought some. */
-  onEnd(last: Buffer | undefined): void;
+  onEnd(last: Piece): void;
   /** One read has been handled whole: what has no body yet can be flushed. */
   onReadDone(): void;
   onFailure(failure: EngineFailure): void;
@@ -158,7 +160,7 @@ export class EngineConnection implements TcpListener, BodySink {
         if (code !== undefined) this.#fail({ kind: "broke", detail: code });
         else {
           this.drop();
-          reading.listener.onEnd(undefined);
+          reading.listener.onEnd("");
         }
         return;
       case "length":
@@ -244,25 +246,25 @@ export class EngineConnection implements TcpListener, BodySink {
     if (reading.kind === "length") {
       const take = Math.min(reading.left, to - from);
       reading.left -= take;
-      const chunk = own(bytes, from, from + take);
-      if (reading.left === 0) this.#end(reading, chunk, to - from - take);
-      else if (chunk !== undefined) reading.listener.onBody(chunk);
+      const piece = pieceOf(bytes, from, from + take);
+      if (reading.left === 0) this.#end(reading, piece, to - from - take);
+      else if (piece.length > 0) reading.listener.onBody(piece);
     } else if (reading.kind === "chunked") {
       const end = reading.decoder.decode(bytes, from, to);
       if (reading.decoder.isBad) {
         this.#fail({ kind: "broke", detail: "its chunks are malformed" });
         return;
       }
-      const chunk = own(bytes, from, end);
-      if (reading.decoder.isDone) this.#end(reading, chunk, reading.decoder.surplus);
-      else if (chunk !== undefined) reading.listener.onBody(chunk);
+      const piece = pieceOf(bytes, from, end);
+      if (reading.decoder.isDone) this.#end(reading, piece, reading.decoder.surplus);
+      else if (piece.length > 0) reading.listener.onBody(piece);
     } else if (reading.kind === "untilClose") {
-      const chunk = own(bytes, from, to);
-      if (chunk !== undefined) reading.listener.onBody(chunk);
+      const piece = pieceOf(bytes, from, to);
+      if (piece.length > 0) reading.listener.onBody(piece);
     }
   }
 
-  #end(reading: Delimited, last: Buffer | undefined, surplus: number): void {
+  #end(reading: Delimited, last: Piece, surplus: number): void {
     // An engine that answers before it has read the whole request would take the rest of it for the next one.
     if (reading.head.keepAlive && surplus === 0 && !this.#isSending && this.#tcp.isFlushed) {
       this.#reading = { kind: "nothing" };
@@ -272,10 +274,8 @@ export class EngineConnection implements TcpListener, BodySink {
   }
 }
 
-/** A copy out of the read buffer; undefined for no bytes. Small ones come from Node's own pool. */
-function own(bytes: Buffer, from: number, to: number): Buffer | undefined {
-  if (from === to) return undefined;
-  const copy = Buffer.allocUnsafe(to - from);
-  bytes.copy(copy, 0, from, to);
-  return copy;
+/** Out of the read buffer. What is small leaves as text, and whoever looks at it on its way looks at text. */
+function pieceOf(bytes: Buffer, from: number, to: number): Piece {
+  if (from === to) return "";
+  return to - from <= JOIN_BYTES ? bytes.toString("latin1", from, to) : Buffer.from(bytes.subarray(from, to));
 }

@@ -35,6 +35,6 @@ export function endedWell(
   };
   const closing = stream.isDone ? NOTHING : kept.closing(stream.tail(), counts);
   if (closing === undefined) return undefined;
-  relay.end(closing.length === 0 ? undefined : closing, clock.monotonic());
+  relay.end(closing, clock.monotonic());
   return relay.ending();
 }

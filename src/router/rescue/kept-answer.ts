@@ -19,9 +19,6 @@ const RAW_PIECE = 8 * 1024;
 const LONGEST_HELD = 64 * 1024;
 const BYTES_PER_CHARACTER = 2;
 
-const LF = 0x0a;
-const CR = 0x0d;
-
 /** How another replica goes on. */
 export interface Handover {
   readonly ask: EngineAsk;
@@ -29,16 +26,16 @@ export interface Handover {
 }
 
 /**
- * What the client has of a stream, kept so that another replica can go on should this one die. Bytes pass through in whole
- * events: what a client has of half an event nobody could take back.
+ * What the client has of a stream, kept so that another replica can go on should this one die. Text of a character a byte
+ * passes through in whole events: what a client has of half an event nobody could take back.
  */
 export class KeptAnswer {
   readonly #ask: EngineAsk;
   readonly #room: RescueRoom;
   readonly #course: Course;
-  #raw: Buffer[] = [];
+  #raw: string[] = [];
   #rawBytes = 0;
-  #held: Buffer | undefined;
+  #held = "";
   #taken: number;
   /** Bytes of events for which there is room. */
   #roomy = RAW_PIECE;
@@ -60,18 +57,18 @@ export class KeptAnswer {
       : undefined;
   }
 
-  /** What of these bytes, and of those held, goes on; undefined for nothing. */
-  push(chunk: Buffer): Buffer | undefined {
-    if (this.#lost !== undefined) return chunk;
-    const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
-    const end = endOfEvents(bytes);
-    this.#held = end === bytes.length ? undefined : bytes.subarray(end);
-    if (this.#held !== undefined && this.#held.length > LONGEST_HELD) {
+  /** What of this, and of what is held, goes on. */
+  push(text: string): string {
+    if (this.#lost !== undefined) return text;
+    const all = this.#held + text;
+    const end = endOfEvents(all);
+    this.#held = all.slice(end);
+    if (this.#held.length > LONGEST_HELD) {
       this.#lose("an event of it was too long");
-      return bytes;
+      return all;
     }
-    if (end === 0) return undefined;
-    const whole = end === bytes.length ? bytes : bytes.subarray(0, end);
+    const whole = all.slice(0, end);
+    if (whole === "") return "";
     this.#raw.push(whole);
     this.#rawBytes += whole.length;
     if (this.#rawBytes > this.#roomy) this.#makeRoom();
@@ -92,18 +89,17 @@ export class KeptAnswer {
     return this.#lost === undefined;
   }
 
-  /** The stream ends with these bytes: all of them go on, and those held. */
-  finish(last: Buffer | undefined): Buffer | undefined {
+  /** The stream ends with this: all of it goes on, and what is held. */
+  finish(last: string): string {
     const held = this.#held;
-    this.#held = undefined;
-    if (held === undefined || last === undefined) return held ?? last;
-    return Buffer.concat([held, last]);
+    this.#held = "";
+    return held + last;
   }
 
   #read(): void {
     const { said } = this.#course;
     const before = said.length;
-    said.push(Buffer.concat(this.#raw));
+    said.push(Buffer.from(this.#raw.join(""), "latin1"));
     this.#raw = [];
     this.#rawBytes = 0;
     const grown = (said.length - before) * BYTES_PER_CHARACTER;
@@ -115,7 +111,7 @@ export class KeptAnswer {
   #lose(why: string): void {
     this.#lost = why;
     this.#raw = [];
-    this.#held = undefined;
+    this.#held = "";
     this.release();
   }
 
@@ -129,7 +125,7 @@ export class KeptAnswer {
   }
 
   #goOn(apis: readonly EngineApi[]): ReturnType<Course["goOn"]> {
-    this.#held = undefined;
+    this.#held = "";
     if (this.#lost === undefined) this.#read();
     return this.#lost === undefined ? this.#course.goOn(apis) : err(this.#lost);
   }
@@ -159,21 +155,15 @@ export class KeptAnswer {
   }
 }
 
+const BORDERS = ["\n\n", "\n\r\n", "\r\r"] as const;
+
 /** Where the last whole event ends. Nearly all reads end with one. */
-function endOfEvents(bytes: Buffer): number {
-  const { length } = bytes;
-  if (
-    bytes[length - 1] === LF &&
-    (bytes[length - 2] === LF || (bytes[length - 2] === CR && bytes[length - 3] === LF))
-  ) {
-    return length;
-  }
-  return Math.max(...BORDERS.map((border) => endOf(bytes, border)));
-}
+const endOfEvents = (text: string): number =>
+  text.endsWith(BORDERS[0]) || text.endsWith(BORDERS[1])
+    ? text.length
+    : Math.max(...BORDERS.map((border) => endOf(text, border)));
 
-const BORDERS = [Buffer.from("\n\n"), Buffer.from("\n\r\n"), Buffer.from("\r\r")] as const;
-
-function endOf(bytes: Buffer, border: Buffer): number {
-  const at = bytes.lastIndexOf(border);
+function endOf(text: string, border: string): number {
+  const at = text.lastIndexOf(border);
   return at === -1 ? 0 : at + border.length;
 }

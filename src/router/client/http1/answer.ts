@@ -1,4 +1,5 @@
 import type { Outbox } from "../../../platform/outbox.ts";
+import type { Piece } from "../../piece.ts";
 import type { ClientResponse } from "../http-exchange.ts";
 import type { AnswerHead, AnswerHeads } from "./answer-head.ts";
 import type { RequestHead } from "./request-head.ts";
@@ -81,32 +82,32 @@ export class SocketAnswer implements ClientResponse {
     this.#waiting = "";
   }
 
-  write(chunk: Buffer | string, text?: string): boolean {
+  write(chunk: Buffer | string, encoding?: "latin1"): boolean {
     // A chunk of no bytes would end the answer.
     if (this.#isOver || this.#body === "none" || chunk.length === 0) return !this.writableNeedDrain;
-    return this.#send(asBytes(chunk), "", text);
+    return this.#send(asPiece(chunk, encoding), "");
   }
 
-  end(last: Buffer | string = "", asText?: string): void {
+  end(last: Buffer | string = "", encoding?: "latin1"): void {
     if (this.#isOver) return;
     const close = this.#body === "chunked" ? LAST_CHUNK : "";
     if (this.#body === "none" || last.length === 0) {
       const text = this.#waiting + close;
       this.#waiting = "";
       if (text !== "") this.#outbox.write(text);
-    } else this.#send(asBytes(last), close, asText);
+    } else this.#send(asPiece(last, encoding), close);
     this.#isOver = true;
     this.#line.onAnswered();
   }
 
-  /** What waits, the bytes as a piece of the body, and what comes behind them. False: the client does not keep up. */
-  #send(bytes: Buffer, behind: string, text?: string): boolean {
+  /** What waits, a piece of the body, and what comes behind it. False: the client does not keep up. */
+  #send(piece: Piece, behind: string): boolean {
     const isChunked = this.#body === "chunked";
-    const before = isChunked ? `${this.#waiting}${bytes.length.toString(16)}\r\n` : this.#waiting;
+    const before = isChunked ? `${this.#waiting}${piece.length.toString(16)}\r\n` : this.#waiting;
     const after = isChunked ? `\r\n${behind}` : behind;
     this.#waiting = "";
-    if (text === undefined) this.#outbox.send(before, [bytes], after);
-    else this.#outbox.write(before + text + after);
+    if (typeof piece === "string") this.#outbox.write(before + piece + after);
+    else this.#outbox.send(before, [piece], after);
     return !this.#outbox.isFull;
   }
 
@@ -124,4 +125,5 @@ export class SocketAnswer implements ClientResponse {
   }
 }
 
-const asBytes = (chunk: Buffer | string): Buffer => (typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+const asPiece = (chunk: Buffer | string, encoding: "latin1" | undefined): Piece =>
+  typeof chunk === "string" && encoding === undefined ? Buffer.from(chunk) : chunk;
