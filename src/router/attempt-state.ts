@@ -10,8 +10,10 @@ export type AttemptState =
       readonly kind: "relaying";
       readonly connection: EngineConnection | undefined;
       readonly relay: Relay;
-      /** The last time that the engine sent or, while it is held, the client took something. */
+      /** The last time that the engine sent or, while it is held, the client took something; as the last tick found it. */
       activeAt: Millis;
+      /** That was since the last tick. */
+      isActive: boolean;
       held: boolean;
     }
   /** It has failed, or was given up. */

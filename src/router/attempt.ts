@@ -73,6 +73,7 @@ interface Of {
 export class Attempt implements AnswerListener {
   readonly #of: Of;
   #sending: Sending;
+  readonly #rest: Rest | undefined;
   #state: AttemptState;
   /** Of the prompt, while no answer has begun: what the replica must still read. */
   #unread: number;
@@ -84,6 +85,7 @@ export class Attempt implements AnswerListener {
   constructor(of: Of, sending: Sending) {
     this.#of = of;
     this.#sending = sending;
+    this.#rest = sending.rest;
     this.#kept = sending.rest?.kept;
     this.#unread = sending.load.tokens;
     this.#state = { kind: "waiting", connection: undefined, connected: false, since: this.#now() };
@@ -103,7 +105,7 @@ export class Attempt implements AnswerListener {
 
   /** Undefined: no answer has begun. */
   get relay(): Relay | undefined {
-    return this.#state.kind === "waiting" ? this.sending.rest?.relay : this.#state.relay;
+    return this.#state.kind === "waiting" ? this.#rest?.relay : this.#state.relay;
   }
 
   start(): void {
@@ -164,48 +166,48 @@ export class Attempt implements AnswerListener {
     this.replica.queuedTokens -= this.#unread;
     this.#unread = 0;
     this.#lacksBody = promisesBody(head);
-    const relay = this.sending.rest?.relay ?? this.#beginRelay(head, now);
-    this.#state = { kind: "relaying", connection: state.connection, relay, activeAt: now, held: false };
+    const relay = this.#rest?.relay ?? this.#beginRelay(head);
+    const { connection } = state;
+    this.#state = { kind: "relaying", connection, relay, activeAt: now, isActive: false, held: false };
   }
 
   #failureOf(head: ResponseHead): EngineFailure | undefined {
-    const { rest } = this.sending;
-    if (rest === undefined) return failureOfHead(head, () => this.#of.owner.isAnotherFree(this.replica));
+    if (this.#rest === undefined) return failureOfHead(head, () => this.#of.owner.isAnotherFree(this.replica));
     if (head.status === 200 && isEventStream(head)) return undefined;
     return { kind: "unwilling", detail: `it does not go on with the answer: ${String(head.status)}` };
   }
 
-  #beginRelay(head: ResponseHead, now: Millis): Relay {
+  #beginRelay(head: ResponseHead): Relay {
     const { context, request, owner } = this.#of;
     if (head.status === 200 && isEventStream(head)) this.#kept = owner.keeps(this.sending);
-    return beginRelay(context, request, { head, sending: this.sending, ownHeaders: owner.ownHeaders(), now });
+    return beginRelay(context, request, { head, sending: this.sending, ownHeaders: owner.ownHeaders() });
   }
 
   onBody(piece: Piece): void {
     const state = this.#state;
     if (state.kind !== "relaying") return;
-    state.activeAt = this.#now();
+    state.isActive = true;
     this.#lacksBody = false;
     const whole = this.#kept === undefined ? piece : this.#through(this.#kept, textOf(piece));
-    if (whole.length === 0 || state.relay.write(whole, state.activeAt)) return;
+    if (whole.length === 0 || state.relay.write(whole)) return;
     state.held = true;
     state.connection?.pause();
     this.#of.request.res.once("drain", () => {
       state.held = false;
-      state.activeAt = this.#now();
+      state.isActive = true;
       state.connection?.resume();
     });
   }
 
   #through(kept: KeptAnswer, text: string): string {
-    const { rest } = this.sending;
+    const rest = this.#rest;
     return kept.push(rest === undefined ? text : textOf(rest.stream.push(bytesOf(text)) ?? ""));
   }
 
   /** The last bytes of all. */
   #last(piece: Piece): Piece {
     if (this.#kept === undefined) return piece;
-    const { rest } = this.sending;
+    const rest = this.#rest;
     if (rest === undefined) return this.#kept.finish(textOf(piece));
     return this.#kept.finish(textOf(rest.stream.finish(piece.length === 0 ? undefined : bytesOf(piece)) ?? ""));
   }
@@ -235,7 +237,7 @@ export class Attempt implements AnswerListener {
       return;
     }
     const now = this.#now();
-    const further = relay.end(this.#last(last), now);
+    const further = relay.end(this.#last(last));
     this.#state = { kind: "whole", relay };
     if (further !== undefined) {
       this.#of.owner.onFurther(this, further);
@@ -252,8 +254,9 @@ export class Attempt implements AnswerListener {
 
   onTick(now: Millis): void {
     const { streamComment } = this.#of.context.limits;
+    this.#noteActivity(now);
     // The client waits in the middle of its answer for one that goes on.
-    const { rest } = this.sending;
+    const rest = this.#rest;
     if (this.#state.kind === "waiting" && rest !== undefined && now - rest.relay.sentAt >= streamComment) {
       rest.relay.keepAlive(now);
     }
@@ -274,6 +277,13 @@ export class Attempt implements AnswerListener {
       default:
         assertNever(due);
     }
+  }
+
+  #noteActivity(now: Millis): void {
+    this.relay?.onTick(now);
+    if (this.#state.kind !== "relaying" || !this.#state.isActive) return;
+    this.#state.isActive = false;
+    this.#state.activeAt = now;
   }
 
   /** No answer can be expected of an engine that does not have the whole question. */

@@ -1,4 +1,3 @@
-import type { Millis } from "../core/ids.ts";
 import type { Sending } from "./attempt.ts";
 import type { ExchangeContext, ExchangeRequest } from "./context.ts";
 import type { ResponseHead } from "./engine/response-head.ts";
@@ -10,14 +9,13 @@ interface Beginning {
   readonly sending: Sending;
   /** What every answer carries: names and values in turn. */
   readonly ownHeaders: readonly string[];
-  readonly now: Millis;
 }
 
 /** An engine's answer begins: how it goes on to the client is decided by its head. */
 export function beginRelay(
   { clock }: Pick<ExchangeContext, "clock">,
   request: ExchangeRequest,
-  { head, sending, ownHeaders, now }: Beginning,
+  { head, sending, ownHeaders }: Beginning,
 ): Relay {
   const { replica, ask } = sending;
   const hidesUsage = ask.body.rest?.addedUsage ?? sending.hidesUsage;
@@ -26,5 +24,5 @@ export function beginRelay(
   const headers = answerHeaders(head, replica.route, { isStream, now: clock.now() });
   headers.push("x-request-id", request.requestId, ...ownHeaders);
   const rewrite = ask.rewrite({ status, isStream });
-  return new Relay(request.res, { status, headers, isStream, hidesUsage, rewrite, asker: request }, now);
+  return new Relay(request.res, { status, headers, isStream, hidesUsage, rewrite, asker: request }, clock);
 }

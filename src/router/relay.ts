@@ -1,5 +1,6 @@
 import { ERRORS } from "../core/errors.ts";
 import type { Millis } from "../core/ids.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Ending } from "./account.ts";
 import { BodyWatch } from "./body-watch.ts";
 import type { ClientResponse } from "./client/http-exchange.ts";
@@ -43,13 +44,16 @@ export class Relay {
   #status: number;
   bytesOut = 0;
   firstTokenAt: Millis | undefined;
-  /** When bytes last went to the client. */
+  /** When bytes last went to the client, as the last tick found it: a look at the clock for each event would cost more. */
   sentAt: Millis;
+  #hasSent = false;
+  readonly #clock: Clock;
 
-  constructor(res: ClientResponse, head: RelayHead, now: Millis) {
+  constructor(res: ClientResponse, head: RelayHead, clock: Clock) {
     this.#res = res;
     this.#head = head;
-    this.sentAt = now;
+    this.#clock = clock;
+    this.sentAt = clock.monotonic();
     this.#status = head.status;
     this.#isHeld = res.headersSent;
     const rewrite = this.#isHeld ? heldRewrite(head) : head.rewrite;
@@ -71,8 +75,8 @@ export class Relay {
   }
 
   /** False: the client does not keep up, and nothing more should be written before `drain`. */
-  write(piece: Piece, now: Millis): boolean {
-    this.#saw(piece, now);
+  write(piece: Piece): boolean {
+    this.#saw(piece);
     if (this.#collector !== undefined) {
       this.#collector.push(bytesOf(piece));
       return true;
@@ -80,7 +84,7 @@ export class Relay {
     this.#begin();
     const kept = this.#filtered(piece);
     if (kept.length === 0) return true;
-    this.sentAt = now;
+    this.#hasSent = true;
     this.bytesOut += kept.length;
     return this.#res.write(kept, "latin1");
   }
@@ -93,8 +97,8 @@ export class Relay {
   }
 
   /** The engine's answer is whole. What comes back is to be asked of the engine before the client has its own. */
-  end(last: Piece, now: Millis): EngineAsk | undefined {
-    if (last.length > 0) this.#saw(last, now);
+  end(last: Piece): EngineAsk | undefined {
+    if (last.length > 0) this.#saw(last);
     if (this.#collector !== undefined) return this.#endCollected(this.#collector, bytesOf(last));
     this.#begin();
     const kept = this.#finished(last);
@@ -130,9 +134,14 @@ export class Relay {
     return undefined;
   }
 
-  #saw(piece: Piece, now: Millis): void {
+  #saw(piece: Piece): void {
     this.#body?.push(piece);
-    if (this.#stream?.push(textOf(piece)) === true) this.firstTokenAt = now;
+    if (this.#stream?.push(textOf(piece)) === true) this.firstTokenAt = this.#clock.monotonic();
+  }
+
+  onTick(now: Millis): void {
+    if (this.#hasSent) this.sentAt = now;
+    this.#hasSent = false;
   }
 
   /** The client has the status line even when no byte of the body follows for long. */

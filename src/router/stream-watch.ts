@@ -8,7 +8,7 @@ export type StreamEnd =
   /** The engine reported its failure as an event inside a 200. */
   | { readonly kind: "engineError"; readonly code: number };
 
-/** The last reads are what tells the end: those that reach into so many last bytes. An event with counts and timings is under 2 KiB. */
+/** At least so many last bytes are kept: they tell the end. An event with counts and timings is under 2 KiB. */
 const TAIL_LENGTH = 4_096;
 /** Enough to find the first data line behind some comments. */
 const HEAD_LENGTH = 4_096;
@@ -40,8 +40,8 @@ function eventsIn(text: string): number {
  * thousands of streams may be open for long.
  */
 export class StreamWatch {
-  #tail: string[] = [];
-  #tailLength = 0;
+  #before = "";
+  #recent = "";
   /** What has come before the first data line; undefined behind it. */
   #head: string | undefined = "";
   #usageAtStart: Usage | undefined;
@@ -51,10 +51,10 @@ export class StreamWatch {
   /** Answers true once: when this brings the first data event that is no error. A character of `text` is a byte. */
   push(text: string): boolean {
     this.events += eventsIn(text);
-    this.#tail.push(text);
-    this.#tailLength += text.length;
-    while (this.#tailLength - (this.#tail[0]?.length ?? 0) >= TAIL_LENGTH) {
-      this.#tailLength -= this.#tail.shift()?.length ?? 0;
+    this.#recent += text;
+    if (this.#recent.length >= TAIL_LENGTH) {
+      this.#before = this.#recent;
+      this.#recent = "";
     }
     return this.#head !== undefined && this.#isFirstData(text, this.#head);
   }
@@ -72,7 +72,7 @@ export class StreamWatch {
 
   /** The same, a character for each byte. */
   #lastText(): string {
-    return this.#tail.join("");
+    return this.#before + this.#recent;
   }
 
   /** The last event that a whole stream has is there, and no error before it. */

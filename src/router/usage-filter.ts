@@ -5,7 +5,8 @@ const EMPTY_LINE = new RegExp(LINE_END + LINE_END, "g");
 /** Whole lines that keep a connection alive and belong to no event, and empty ones: that behind a comment may come later. */
 const COMMENTS = /^(?:(?::[^\r\n]*)?\r?\n)+/;
 const FINISHED = /"finish_reason":[ ]?"/;
-const MARKERS = ['"finish_reason":"', '"finish_reason": "'] as const;
+/** What a marker has that few other texts have; its quote is the character before. */
+const KEY = 'finish_reason":';
 const WORD = '"usage"';
 /** Bytes of a read's end in which the marker may have begun. */
 const OVERLAP = 20;
@@ -59,9 +60,9 @@ export class UsageFilter {
       const end = found === null ? -1 : found.index + found[0].length - this.#tail.length;
       if (end > 0) return end;
     }
-    for (const marker of MARKERS) {
-      const at = text.indexOf(marker);
-      if (at !== -1) return at + marker.length;
+    for (let at = text.indexOf(KEY); at !== -1; at = text.indexOf(KEY, at + 1)) {
+      const value = at + KEY.length + (text[at + KEY.length] === " " ? 1 : 0);
+      if (text[at - 1] === '"' && text[value] === '"') return value + 1;
     }
     return -1;
   }

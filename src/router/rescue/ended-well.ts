@@ -22,7 +22,7 @@ const NOTHING = Buffer.alloc(0);
  * that. Undefined: something is missing, and the stream goes on.
  */
 export function endedWell(
-  { accounts, clock }: Pick<ExchangeContext, "accounts" | "clock">,
+  { accounts }: Pick<ExchangeContext, "accounts">,
   { relay, kept, trace }: Broken,
 ): Ending | undefined {
   const stream = relay?.stream;
@@ -35,6 +35,6 @@ export function endedWell(
   };
   const closing = stream.isDone ? NOTHING : kept.closing(stream.tail(), counts);
   if (closing === undefined) return undefined;
-  relay.end(closing, clock.monotonic());
+  relay.end(closing);
   return relay.ending();
 }

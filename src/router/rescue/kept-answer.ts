@@ -33,8 +33,8 @@ export class KeptAnswer {
   readonly #ask: EngineAsk;
   readonly #room: RescueRoom;
   readonly #course: Course;
-  #raw: string[] = [];
-  #rawBytes = 0;
+  /** Events as they came. */
+  #raw = "";
   #held = "";
   #taken: number;
   /** Bytes of events for which there is room. */
@@ -69,15 +69,14 @@ export class KeptAnswer {
     }
     const whole = all.slice(0, end);
     if (whole === "") return "";
-    this.#raw.push(whole);
-    this.#rawBytes += whole.length;
-    if (this.#rawBytes > this.#roomy) this.#makeRoom();
+    this.#raw += whole;
+    if (this.#raw.length > this.#roomy) this.#makeRoom();
     return whole;
   }
 
   #makeRoom(): void {
-    if (this.#rawBytes >= MOST_RAW) this.#read();
-    while (this.#lost === undefined && this.#rawBytes > this.#roomy) {
+    if (this.#raw.length >= MOST_RAW) this.#read();
+    while (this.#lost === undefined && this.#raw.length > this.#roomy) {
       if (this.#take(RAW_PIECE)) this.#roomy += RAW_PIECE;
     }
   }
@@ -99,9 +98,8 @@ export class KeptAnswer {
   #read(): void {
     const { said } = this.#course;
     const before = said.length;
-    said.push(Buffer.from(this.#raw.join(""), "latin1"));
-    this.#raw = [];
-    this.#rawBytes = 0;
+    said.push(Buffer.from(this.#raw, "latin1"));
+    this.#raw = "";
     const grown = (said.length - before) * BYTES_PER_CHARACTER;
     if (said.length > LONGEST_TEXT) this.#lose("it was too long to be kept");
     else if (said.problem !== undefined) this.#lose(said.problem);
@@ -110,7 +108,7 @@ export class KeptAnswer {
 
   #lose(why: string): void {
     this.#lost = why;
-    this.#raw = [];
+    this.#raw = "";
     this.#held = "";
     this.release();
   }
