@@ -165,9 +165,9 @@ class Walk {
 }
 
 /** Of longer ranges, which are longer from key to key, so many bytes are read: at each end, and at even distances between. */
-const ALL_OF = 1_024;
+const ALL_OF = 1_000;
 const AT_ENDS = 32;
-const SAMPLES = 128;
+const SAMPLES = 64;
 
 /** Below it the way into native code and a view of the bytes cost more than the bytes. */
 const NATIVE_FROM = 128;
