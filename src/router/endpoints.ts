@@ -70,6 +70,11 @@ const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
   ["/metrics", { kind: "metrics" }],
 ]);
 
+const PATHS: ReadonlyMap<string, string> = new Map([...ENDPOINTS.keys()].map((path) => [path, path]));
+
+/** The path as one text for all requests: a part of a request's head would keep that head, and be hashed anew each time. */
+export const knownPath = (path: string): string => PATHS.get(path) ?? path;
+
 const MODEL_PREFIX = "/v1/models/";
 
 export function findEndpoint(path: string): Endpoint | undefined {

@@ -18,6 +18,7 @@ import {
   type EngineEndpoint,
   findEndpoint,
   type KeyedEndpoint,
+  knownPath,
   methodsOf,
   shapeOf,
 } from "./endpoints.ts";
@@ -353,7 +354,7 @@ export class RouterServer {
 function splitTarget(url: string): { readonly path: string; readonly target: string } {
   const target = url.startsWith("/") ? url : pathOfUrl(url);
   const query = target.indexOf("?");
-  return { path: query === -1 ? target : target.slice(0, query), target };
+  return { path: knownPath(query === -1 ? target : target.slice(0, query)), target };
 }
 
 function pathOfUrl(url: string): string {
