@@ -101,7 +101,8 @@ export class InfoLines {
 const fieldOf = (name: string, text: string): string => `,"${name}":${quoted(withoutSecretForms(text))}`;
 
 const LONGEST_KNOWN = 32;
-const MOST_KNOWN = 2_048;
+/** Of one field: as many as a large router has keys. */
+const MOST_KNOWN = 16_384;
 
 interface Inside {
   readonly [pino.symbols.streamSym]: LineBatch | { write(line: string): void };
