@@ -9,7 +9,7 @@ import type { EngineCommand } from "../../src/engines/engine.ts";
 /**
  * Programs in the place of ray and of an engine. Each call of ray is a line of its arguments, parted by tabs. `ray start
  * --block` stays until it is ended; `ray health-check` answers well from the second time on, if at all. The engine needs
- * Ray, and so ends no sooner than it was started.
+ * Ray, and so ends no sooner than it was started, or its folder is gone.
  */
 export interface RayStandIn {
   readonly ray: string;
@@ -46,7 +46,7 @@ esac
     engine,
     `#!/bin/sh
 ${note}
-until grep -q "^ray.start" "${log}"; do sleep 0.05; done
+until grep -q "^ray.start" "${log}" || [ ! -e "${log}" ]; do sleep 0.05; done
 exit ${String(engineStatus)}
 `,
     { mode: 0o755 },
