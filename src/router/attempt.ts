@@ -73,6 +73,7 @@ interface Of {
 export class Attempt implements AnswerListener {
   readonly #of: Of;
   #sending: Sending;
+  /** Of `#sending`, which is far from here: each event asks for it. */
   readonly #rest: Rest | undefined;
   #state: AttemptState;
   /** Of the prompt, while no answer has begun: what the replica must still read. */

@@ -22,4 +22,11 @@ export const VALUE = charactersOf((code) => code === TAB || (code >= SPACE && co
 /** Of a request's target: what lies beyond ASCII is written with %. */
 export const TARGET = charactersOf((code) => code > SPACE && code < DELETE);
 
+/** Where the first character from `from` on stands that may not. */
+export function endOfRun(characters: Characters, text: string, from: number): number {
+  let at = from;
+  while (characters[text.charCodeAt(at)] === 1) at += 1;
+  return at;
+}
+
 export const isBlank = (code: number): boolean => code === SPACE || code === TAB;

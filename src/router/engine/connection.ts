@@ -2,7 +2,7 @@ import { JOIN_BYTES } from "../../platform/outbox.ts";
 import { type TcpAddress, TcpConnection, type TcpListener } from "../../platform/tcp.ts";
 import type { FailureKind } from "../../routing/retry.ts";
 import type { BodySink } from "../open-body.ts";
-import { USUAL_HEAD } from "../header-lines.ts";
+import { findHead } from "../header-lines.ts";
 import type { Piece } from "../piece.ts";
 import { ChunkedDecoder } from "./chunked.ts";
 import { parseResponseHead, type ResponseHead } from "./response-head.ts";
@@ -56,7 +56,6 @@ type Reading =
   | { readonly kind: "gone" };
 
 const LONGEST_HEAD = 65_536;
-const HEAD_END = "\r\n\r\n";
 const LINE_END = "\r\n";
 const HEAD_BEGIN = "HTTP/1.";
 
@@ -183,20 +182,14 @@ export class EngineConnection implements TcpListener, BodySink {
 
   #readHead(begun: Buffer | undefined, read: Buffer): void {
     const bytes = begun === undefined ? read : Buffer.concat([begun, read]);
-    const text = bytes.toString("latin1", 0, Math.min(bytes.length, USUAL_HEAD));
-    if (!text.startsWith(HEAD_BEGIN) && !HEAD_BEGIN.startsWith(text)) {
+    const found = findHead(bytes, 0);
+    const begin = found?.text ?? bytes.toString("latin1", 0, HEAD_BEGIN.length);
+    if (!begin.startsWith(HEAD_BEGIN) && !HEAD_BEGIN.startsWith(begin)) {
       this.#fail({ kind: "garbage", detail: "it does not speak HTTP/1.1" });
       return;
     }
-    const end = text.indexOf(HEAD_END);
-    if (end !== -1) this.#parseHead(bytes, text, end);
-    else this.#readLongHead(bytes);
-  }
-
-  #readLongHead(bytes: Buffer): void {
-    const end = bytes.length > USUAL_HEAD ? bytes.indexOf(HEAD_END, 0, "latin1") : -1;
-    if (end === -1) this.#keepHead(bytes);
-    else this.#parseHead(bytes, bytes.toString("latin1", 0, end + LINE_END.length), end);
+    if (found === undefined) this.#keepHead(bytes);
+    else this.#parseHead(bytes, found.text, found.length + LINE_END.length);
   }
 
   #keepHead(bytes: Buffer): void {
@@ -204,13 +197,14 @@ export class EngineConnection implements TcpListener, BodySink {
     else if (this.#reading.kind === "head") this.#reading = { ...this.#reading, begun: Buffer.from(bytes) };
   }
 
-  #parseHead(bytes: Buffer, text: string, end: number): void {
-    const parsed = parseResponseHead(text, end + LINE_END.length);
+  /** `to`: where its empty line begins. */
+  #parseHead(bytes: Buffer, text: string, to: number): void {
+    const parsed = parseResponseHead(text, to);
     if (!parsed.ok) {
       this.#fail({ kind: "garbage", detail: parsed.error });
       return;
     }
-    const from = end + HEAD_END.length;
+    const from = to + LINE_END.length;
     if (parsed.value.kind === "interim") {
       if (this.#reading.kind === "head") this.#reading = { ...this.#reading, begun: undefined };
       if (from < bytes.length) this.#readHead(undefined, bytes.subarray(from));

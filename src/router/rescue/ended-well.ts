@@ -15,7 +15,6 @@ interface Broken {
 }
 
 const BROKEN: Ending = { code: ERRORS.ENGINE_BROKE_OFF.http, outcome: "broke" };
-const NOTHING = Buffer.alloc(0);
 
 /**
  * Ends a stream whose engine failed after it had said all of its answer: the client lacks only what tells it so, or not even
@@ -33,7 +32,7 @@ export function endedWell(
     trace.isPieced ||= counted.estimated;
     return counted;
   };
-  const closing = stream.isDone ? NOTHING : kept.closing(stream.tail(), counts);
+  const closing = stream.isDone ? "" : kept.closing(stream.tail(), counts);
   if (closing === undefined) return undefined;
   relay.end(closing);
   return relay.ending();

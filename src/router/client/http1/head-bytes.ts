@@ -4,7 +4,7 @@ import { HEADERS_TOO_LARGE } from "../../refusals.ts";
 import { MOST_HEADERS } from "../http2-request.ts";
 import { NO_REQUEST } from "../malformed.ts";
 import { CR, LF, VALUE } from "../../characters.ts";
-import { USUAL_HEAD } from "../../header-lines.ts";
+import { findHead } from "../../header-lines.ts";
 import { parseRequestHead, parseRequestLine, type RequestHead } from "./request-head.ts";
 
 /** What the bytes of a connection hold at a place where a request begins. */
@@ -22,7 +22,6 @@ export interface Where {
   readonly limit: Bytes;
 }
 
-const HEAD_END = "\r\n\r\n";
 const LINE_END = Buffer.from("\r\n");
 const MORE: HeadRead = { kind: "more" };
 const TOO_LARGE: HeadRead = { kind: "refused", refusal: HEADERS_TOO_LARGE, detail: "its head is over the limit" };
@@ -31,21 +30,14 @@ const malformed = (detail: string): HeadRead => ({ kind: "refused", refusal: NO_
 
 export function readHead(bytes: Buffer, where: Where): HeadRead {
   const { from, seen, limit } = where;
-  const text = bytes.toString("latin1", from, Math.min(bytes.length, from + USUAL_HEAD));
-  const length = text.indexOf(HEAD_END);
-  if (length !== -1) return length > limit ? TOO_LARGE : parsed(text, { from, length });
-  const end = bytes.indexOf(HEAD_END, Math.max(from, seen - HEAD_END.length), "latin1");
-  if ((end === -1 ? bytes.length : end) - from > limit) return TOO_LARGE;
-  if (end === -1) return readPart(bytes, where);
-  return parsed(bytes.toString("latin1", from, end + LINE_END.length), { from, length: end - from });
-}
-
-/** `length`: of the head without its last CRLF and its empty line. */
-function parsed(text: string, { from, length }: { readonly from: number; readonly length: number }): HeadRead {
-  const head = parseRequestHead(text, length + LINE_END.length);
+  const found = findHead(bytes, from, seen);
+  if ((found?.length ?? bytes.length - from) > limit) return TOO_LARGE;
+  if (found === undefined) return readPart(bytes, where);
+  const lines = found.length + LINE_END.length;
+  const head = parseRequestHead(found.text, lines);
   if (!head.ok) return malformed(head.error);
   if (head.value.rawHeaders.length > 2 * MOST_HEADERS) return TOO_LARGE;
-  return { kind: "head", head: head.value, end: from + length + HEAD_END.length };
+  return { kind: "head", head: head.value, end: from + lines + LINE_END.length };
 }
 
 /** Whoever speaks no HTTP is told so at once, and not when the time for a head is over. */
