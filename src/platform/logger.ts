@@ -73,7 +73,6 @@ export class InfoLines {
   /** A field whose text is one of few, such as a model or a path. "" for one that is not there. */
   text(name: string, text: string | undefined): string {
     if (text === undefined) return "";
-    // Ids are longer, and each is another one.
     if (text.length > LONGEST_KNOWN) return fieldOf(name, text);
     const known = this.#known.get(name) ?? this.#knownOf(name);
     let field = known.get(text);
@@ -83,6 +82,11 @@ export class InfoLines {
     if (known.size >= MOST_KNOWN) known.clear();
     known.set(text, field);
     return field;
+  }
+
+  /** A field whose text is another one in each line. "" for one that is not there. */
+  id(name: string, text: string | undefined): string {
+    return text === undefined ? "" : fieldOf(name, text);
   }
 
   #knownOf(name: string): Map<string, string> {
@@ -100,6 +104,7 @@ export class InfoLines {
 /** As JSON, without secrets. */
 const fieldOf = (name: string, text: string): string => `,"${name}":${quoted(withoutSecretForms(text))}`;
 
+/** Longer texts are words about one request. */
 const LONGEST_KNOWN = 32;
 /** Of one field: as many as a large router has keys. */
 const MOST_KNOWN = 16_384;
@@ -162,6 +167,7 @@ class LineBatch {
   }
 
   readonly #flush = (): void => {
+    // A copy: what cannot be written at once is kept until it can.
     const lines = Buffer.from(this.#waiting?.subarray(0, this.#bytes) ?? "");
     this.#bytes = 0;
     this.#isDue = false;

@@ -196,8 +196,8 @@ export class Accounts {
           lines.number("cached_tokens", tokens.cached) +
           lines.number("completion_tokens", tokens.completion);
     const fields =
-      lines.text("request_id", trace.requestId) +
-      lines.text("client_request_id", trace.clientRequestId) +
+      lines.id("request_id", trace.requestId) +
+      lines.id("client_request_id", trace.clientRequestId) +
       lines.text("client_retry", trace.clientRetry) +
       lines.text("method", trace.method) +
       lines.text("path", trace.path) +

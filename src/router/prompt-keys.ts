@@ -9,7 +9,7 @@ const FIRST_STEP = 1_024;
 /** A message tells its role in its first or its last field. */
 const ROLE_WINDOW = 64;
 const ROLES_BEFORE_TURNS = ['"system"', '"developer"'] as const;
-/** Length is part of a key: two beginnings of one CRC are then still two. 32 and 20 bits are a whole number. */
+/** Length is part of a key: two beginnings of one hash are then still two. 32 and 20 bits are a whole number. */
 const LENGTH_STEPS = 2 ** 20;
 const KEYS = 2 ** 32 * LENGTH_STEPS;
 
@@ -55,7 +55,7 @@ export interface PromptSource {
 
 /**
  * The keys of a prompt's beginnings: after its tools and its system prompt, after its first and its last messages, and at
- * each doubling. One pass over the bytes, or samples of them, with zlib's CRC; nothing is parsed.
+ * each doubling. One pass over the bytes, with zlib's CRC, or over some of them; nothing is parsed.
  */
 export function promptKeys({ chunks, spans, session }: PromptSource): PromptKeys {
   const hint = hashOfHint(session === "" ? spans.cacheKey : session);
@@ -96,7 +96,7 @@ class Walk {
   readonly #chunks: readonly Buffer[];
   /** The body, where it came in one piece, as most do. */
   readonly #whole: Buffer | undefined;
-  #crc = 0;
+  #hash = 0;
   #bytes = 0;
   #step = FIRST_STEP;
   readonly keys: number[] = [];
@@ -108,8 +108,8 @@ class Walk {
   }
 
   #read(start: number, end: number): void {
-    if (this.#whole !== undefined) this.#crc = crcOf(this.#whole, { start, end }, this.#crc);
-    else for (const piece of piecesOf(this.#chunks, { start, end })) this.#crc = crc32(piece, this.#crc);
+    if (this.#whole !== undefined) this.#hash = crcOf(this.#whole, { start, end }, this.#hash);
+    else for (const piece of piecesOf(this.#chunks, { start, end })) this.#hash = crc32(piece, this.#hash);
   }
 
   /** Passes a range; its end gets a key, and each doubling inside it. */
@@ -142,23 +142,23 @@ class Walk {
 
   /** What has been passed is the same for all of a conversation. */
   markConversation(): void {
-    this.conversation = this.#crc;
+    this.conversation = this.#hash;
   }
 
   #pass(start: number, end: number): void {
     if (end - start <= ALL_OF) this.#read(start, end);
     else this.#sample(start, end);
     this.#bytes += end - start;
-    this.keys.push(this.#crc * LENGTH_STEPS + (this.#bytes % LENGTH_STEPS));
+    this.keys.push(this.#hash * LENGTH_STEPS + (this.#bytes % LENGTH_STEPS));
   }
 
   /** Two prompts that differ do so for longer than what is passed over, or at an end. */
   #sample(start: number, end: number): void {
     this.#read(start, start + AT_ENDS);
-    if (this.#whole !== undefined) this.#crc = mixedWithSamples(this.#whole, { start, end }, this.#crc);
+    if (this.#whole !== undefined) this.#hash = mixedWithSamples(this.#whole, { start, end }, this.#hash);
     else {
       const range = Buffer.concat([...piecesOf(this.#chunks, { start, end })]);
-      this.#crc = mixedWithSamples(range, { start: 0, end: range.length }, this.#crc);
+      this.#hash = mixedWithSamples(range, { start: 0, end: range.length }, this.#hash);
     }
     this.#read(end - AT_ENDS, end);
   }
