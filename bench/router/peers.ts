@@ -34,6 +34,8 @@ export async function startHaproxy({ folder, enginePort }: Place): Promise<Conte
     "  timeout client 900s",
     "  timeout server 900s",
     "  http-reuse always",
+    // Without it events are held back, for up to 200 ms, to be sent together: whoever streams sets it, and the work is another.
+    "  option http-no-delay",
     "frontend f",
     `  bind 127.0.0.1:${String(port)}`,
     "  default_backend b",
