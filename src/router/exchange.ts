@@ -14,7 +14,7 @@ import type { Sending, State, Try } from "./exchange-state.ts";
 import type { Model, Replica } from "./fleet.ts";
 import { HeldStream } from "./held-stream.ts";
 import { enter } from "./keys/enter.ts";
-import { noteFailure, noteProgress, noteRelay, noteTry, noteWait } from "./note.ts";
+import { noteFailure, noteLast, noteProgress, noteTry, noteWait } from "./note.ts";
 import type { OpenBody } from "./open-body.ts";
 import type { Question } from "./question.ts";
 import { queueIsFull, waitedInVain } from "./queue-refusals.ts";
@@ -370,7 +370,7 @@ export class Exchange implements AttemptOwner, UploadListener, Listed, Waiter {
     if (state.kind === "sharing") state.cancel();
     if (this.#model !== undefined) this.#model.inFlight -= 1;
     this.#state = { kind: "over" };
-    if (state.kind === "asking" && state.attempt.relay !== undefined) noteRelay(this.#trace, state.attempt.relay);
+    if (state.kind === "asking") noteLast(this.#trace, state.attempt.relay);
     this.#kept?.release();
     this.#rest?.abandon();
     if (this.#rest !== undefined) drainUpload(this.#context, this.#request);

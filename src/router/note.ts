@@ -45,6 +45,13 @@ export function noteRelay(trace: Trace, relay: Relay): void {
   trace.usage = relay.usage();
 }
 
+/** The same, and nothing more will be asked of it. */
+export function noteLast(trace: Trace, relay: Relay | undefined): void {
+  if (relay === undefined) return;
+  noteRelay(trace, relay);
+  relay.release();
+}
+
 /** How far the answer has come; what the engine says of its counts is not looked for. */
 export function noteProgress(trace: Trace, relay: Relay): void {
   trace.firstTokenAt = relay.firstTokenAt;

@@ -178,6 +178,11 @@ export class Relay {
     return this.#stream;
   }
 
+  /** Nothing more will be asked of it. */
+  release(): void {
+    this.#stream?.release();
+  }
+
   usage(): Usage | undefined {
     return this.#stream === undefined ? this.#body?.usage() : this.#stream.usage();
   }

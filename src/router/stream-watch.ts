@@ -1,3 +1,4 @@
+import { ByteText } from "./byte-text.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
 /** How a stream that the engine ended by itself ended. */
@@ -36,12 +37,10 @@ function eventsIn(text: string): number {
 
 /**
  * Looks at an event stream's bytes as they pass and holds on to none but the last few KiB: an event may be of any length,
- * or never end. They are kept as the text that they are looked at as: a Buffer takes a hundred bytes more for each event, and
- * thousands of streams may be open for long.
+ * or never end.
  */
 export class StreamWatch {
-  #before = "";
-  #recent = "";
+  readonly #tail = new ByteText();
   /** What has come before the first data line; undefined behind it. */
   #head: string | undefined = "";
   #usageAtStart: Usage | undefined;
@@ -51,38 +50,35 @@ export class StreamWatch {
   /** Answers true once: when this brings the first data event that is no error. A character of `text` is a byte. */
   push(text: string): boolean {
     this.events += eventsIn(text);
-    this.#recent += text;
-    if (this.#recent.length >= TAIL_LENGTH) {
-      this.#before = this.#recent;
-      this.#recent = "";
-    }
+    this.#tail.push(text);
+    this.#tail.keepLast(TAIL_LENGTH);
     return this.#head !== undefined && this.#isFirstData(text, this.#head);
   }
 
   /** Nothing of an event has been sent that is not whole: the router may add a line of its own. */
   get isBetweenEvents(): boolean {
-    const end = this.#lastText().slice(-4);
+    const end = this.#tail.toString().slice(-4);
     return end === "" || BORDER.test(end);
   }
 
   /** The last events; of the first of them the beginning may be missing. */
   tail(): Buffer {
-    return Buffer.from(this.#lastText(), "latin1");
+    return Buffer.concat(this.#tail.pieces());
   }
 
-  /** The same, a character for each byte. */
-  #lastText(): string {
-    return this.#before + this.#recent;
+  /** Nothing more will be asked of it. */
+  release(): void {
+    this.#tail.clear();
   }
 
   /** The last event that a whole stream has is there, and no error before it. */
   get isDone(): boolean {
-    const text = this.#lastText();
+    const text = this.#tail.toString();
     return TERMINAL.test(text) && !ERROR_EVENT.test(text);
   }
 
   end(): StreamEnd {
-    const text = this.#lastText();
+    const text = this.#tail.toString();
     const error = ERROR_EVENT.exec(text);
     if (error !== null) {
       const code = ERROR_CODE.exec(text.slice(error.index))?.[1];
@@ -100,7 +96,7 @@ export class StreamWatch {
   }
 
   usage(): Usage | undefined {
-    return readUsage(this.#lastText(), this.#usageAtStart);
+    return readUsage(this.#tail.toString(), this.#usageAtStart);
   }
 
   #isFirstData(text: string, before: string): boolean {

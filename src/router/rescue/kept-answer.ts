@@ -2,6 +2,7 @@ import type { EngineApi } from "../../core/engine-api.ts";
 import { err, ok, type Result } from "../../core/result.ts";
 import type { ReplicaRoute } from "../../core/route.ts";
 import type { EngineAsk } from "../translate/ask.ts";
+import { ByteText } from "../byte-text.ts";
 import { closingAtLength, closingOf, type Counts } from "./closing.ts";
 import { type Course, courseOf, type RestStream } from "./course.ts";
 import { mayBeKept } from "./may-be-kept.ts";
@@ -32,9 +33,10 @@ export interface Handover {
 export class KeptAnswer {
   readonly #ask: EngineAsk;
   readonly #room: RescueRoom;
-  readonly #course: Course;
+  /** Made when it is first asked for: most streams end before. */
+  #made: Course | undefined;
   /** Events as they came. */
-  #raw = "";
+  readonly #raw = new ByteText();
   #held = "";
   #taken: number;
   /** Bytes of events for which there is room. */
@@ -44,7 +46,6 @@ export class KeptAnswer {
 
   private constructor(ask: EngineAsk, room: RescueRoom, taken: number) {
     this.#ask = ask;
-    this.#course = courseOf(ask);
     this.#room = room;
     this.#taken = taken;
   }
@@ -55,6 +56,10 @@ export class KeptAnswer {
     return mayBeKept(ask, of) && ask.body.bytes <= LONGEST_ASK && room.take(taken)
       ? new KeptAnswer(ask, room, taken)
       : undefined;
+  }
+
+  get #course(): Course {
+    return (this.#made ??= courseOf(this.#ask));
   }
 
   /** What of this, and of what is held, goes on. */
@@ -69,7 +74,7 @@ export class KeptAnswer {
     }
     const whole = all.slice(0, end);
     if (whole === "") return "";
-    this.#raw += whole;
+    this.#raw.push(whole);
     if (this.#raw.length > this.#roomy) this.#makeRoom();
     return whole;
   }
@@ -98,8 +103,8 @@ export class KeptAnswer {
   #read(): void {
     const { said } = this.#course;
     const before = said.length;
-    said.push(Buffer.from(this.#raw, "latin1"));
-    this.#raw = "";
+    for (const piece of this.#raw.pieces()) said.push(piece);
+    this.#raw.clear();
     const grown = (said.length - before) * BYTES_PER_CHARACTER;
     if (said.length > LONGEST_TEXT) this.#lose("it was too long to be kept");
     else if (said.problem !== undefined) this.#lose(said.problem);
@@ -108,8 +113,6 @@ export class KeptAnswer {
 
   #lose(why: string): void {
     this.#lost = why;
-    this.#raw = "";
-    this.#held = "";
     this.release();
   }
 
@@ -148,6 +151,8 @@ export class KeptAnswer {
   }
 
   release(): void {
+    this.#raw.clear();
+    this.#held = "";
     this.#room.give(this.#taken);
     this.#taken = 0;
   }
