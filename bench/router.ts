@@ -110,9 +110,9 @@ async function sample(contender: Contender, { bodies, connections, seconds }: Sc
 async function warmUp(contender: Contender, all: readonly Scenario[]): Promise<void> {
   const deadline = performance.now() + WARM_UP.seconds * 1000;
   let asked = 0;
-  // The first one has the most requests a second, and the others are of the same kinds.
+  // The first one has the most requests a second, the second is of streams, and the others are of the same kinds.
   for (const scenario of all.slice(0, 2)) {
-    const { requests } = await sample(contender, { ...scenario, seconds: 0.5 });
+    const { requests } = await sample(contender, { ...scenario, seconds: 2 });
     asked += requests;
   }
   while (all[0] !== undefined && asked < WARM_UP.requests && performance.now() < deadline) {
