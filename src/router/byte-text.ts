@@ -1,4 +1,4 @@
-/** Bytes of a page: of those that are held for a stream, half are in use on an average. */
+/** Bytes of a page. Of a text's last one half is in use, on an average. */
 const PAGE_BYTES = 4_096;
 /** Pages that nobody uses and that are kept for the next who does: 8 MiB. */
 const MOST_SPARE = 2_048;
@@ -22,6 +22,7 @@ export class ByteText {
   }
 
   push(text: string): void {
+    // What just fills a page goes the long way too, and so does a text of nothing that has no page yet.
     if (this.#used + text.length >= PAGE_BYTES) this.#pushOver(text);
     else this.#used += this.#last.write(text, this.#used, "latin1");
   }
