@@ -13,8 +13,8 @@ afterAll(() => rm(folder, { recursive: true }));
 test("what was added is there, in order, for nobody else", async () => {
   const path = join(folder, "a");
   const file = await AppendFile.create(path);
-  await file.append("one\n");
-  await file.append("zwö\n");
+  await file.append(Buffer.from("one\n"));
+  await file.append(Buffer.from("zwö\n"));
   expect(file.size).toBe(9);
   await file.close();
   expect(await readFile(path, "utf8")).toBe("one\nzwö\n");

@@ -1,7 +1,7 @@
 import { type FileHandle, open, readFile, rm } from "node:fs/promises";
 import { isErrno } from "./files.ts";
 
-/** A file of this process alone, to which text is added. For this user's eyes only. */
+/** A file of this process alone, to which lines are added. For this user's eyes only. */
 export class AppendFile {
   readonly path: string;
   readonly #file: FileHandle;
@@ -22,11 +22,11 @@ export class AppendFile {
     return this.#size;
   }
 
-  /** Resolves when the text survives a kill and a power cut. One at a time. */
-  async append(text: string): Promise<void> {
-    await this.#file.appendFile(text);
+  /** Resolves when they survive a kill and a power cut. One at a time. */
+  async append(lines: Buffer): Promise<void> {
+    await this.#file.appendFile(lines);
     await this.#file.datasync();
-    this.#size += Buffer.byteLength(text);
+    this.#size += lines.length;
   }
 
   async close(): Promise<void> {

@@ -16,7 +16,7 @@ test("a record is one line, and comes out as it went in", () => {
 const TEXT = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("", '"', "\\", "a b", "\u2028", "/v1/x?y=\t"));
 const COUNT = fc.nat();
 
-test("whatever is in a record, its line is JSON that says it", () => {
+test("whatever is in a record, its line is JSON that says it, a byte a character", () => {
   const records = fc.record({
     ...{ requestId: TEXT, keyId: TEXT, keyName: TEXT, model: TEXT, profile: TEXT, replica: TEXT, path: TEXT },
     ...{ outcome: TEXT, detail: TEXT, stream: fc.boolean(), served: fc.boolean(), attempts: COUNT, opened: COUNT },
@@ -35,6 +35,7 @@ test("whatever is in a record, its line is JSON that says it", () => {
       const record = usageRecord({ ...fields, number: 9 });
       expect(recordOfLine(lineOf(record))).toEqual(record);
       expect(lineOf(record)).not.toContain("\n");
+      expect(Buffer.byteLength(lineOf(record))).toBe(lineOf(record).length);
     }),
   );
 });

@@ -2,8 +2,16 @@ import { millis } from "../core/ids.ts";
 import type { Attempt, UsageRecord } from "../core/usage.ts";
 import { countOf, type Fields, fieldsOf, isFields, listOf, parseJson, textOf } from "./json-value.ts";
 
-/** One line without its end. */
-export const lineOf = (record: UsageRecord): string => JSON.stringify(record);
+const NOT_ASCII = /[^\0-\x7f]/g;
+
+/** One line without its end, each of its characters a byte. */
+export const lineOf = (record: UsageRecord): string => inAscii(JSON.stringify(record));
+
+/** The same JSON with nothing in it that takes more than a byte. */
+export const inAscii = (json: string): string =>
+  Buffer.byteLength(json) === json.length ? json : json.replace(NOT_ASCII, escaped);
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** Undefined: that is no whole record. What a line leaves out, because an older program wrote it, is empty or nothing. */
 export function recordOfLine(line: string): UsageRecord | undefined {

@@ -1,6 +1,7 @@
 import type { Millis } from "../../core/ids.ts";
 import { dayOf, type UsageRecord } from "../../core/usage.ts";
 import { lineOf } from "../../wire/usage-line.ts";
+import { ByteText } from "../byte-text.ts";
 import type { Entry } from "./segment.ts";
 
 /** Records in one: some 200 KB. */
@@ -19,14 +20,14 @@ export interface Spent {
 type Facts = Pick<Entry, "number" | "keyId" | "spent" | "endedAt">;
 
 /**
- * Records in a row. A loaded router has thousands on their way: as one text and one sum a key they cost the collector
- * nothing, where an object and a text for each would be moved about until they are counted.
+ * Records in a row. A loaded router has thousands on their way: as bytes and one sum a key they cost the collector nothing,
+ * where an object and a text for each would be moved about until they are counted, and a text for all would fill the heap.
  */
 export class Chunk {
   readonly first: number;
   last: number;
-  #lines: string[] = [];
-  #text = "";
+  /** With an end to each. */
+  readonly #lines = new ByteText();
   #size = 0;
   readonly #day: number;
   readonly #spent = new Map<string, Spent>();
@@ -50,23 +51,20 @@ export class Chunk {
     this.last = number;
     this.#size += 1;
     this.#lines.push(line);
-    if (this.#size === MOST) this.#join();
+    this.#lines.push("\n");
     const before = this.#spent.get(keyId);
     if (before === undefined) this.#spent.set(keyId, { keyId, tokens: spent, endedAt });
     else before.tokens += spent;
   }
 
-  /** Its lines, without the last one's end. */
-  get text(): string {
-    this.#join();
-    return this.#text;
+  /** Its lines, each with its end. They change once it is released. */
+  pieces(): readonly Buffer[] {
+    return this.#lines.pieces();
   }
 
-  #join(): void {
-    if (this.#lines.length === 0) return;
-    const lines = this.#text === "" ? this.#lines : [this.#text, ...this.#lines];
-    this.#lines = [];
-    this.#text = lines.join("\n");
+  /** Nothing more will be asked of its lines. */
+  release(): void {
+    this.#lines.clear();
   }
 
   spent(): Iterable<Spent> {
@@ -95,7 +93,8 @@ export function chunksOf(entries: readonly Entry[]): Chunk[] {
   return chunks;
 }
 
-export const textOf = (chunks: readonly Chunk[]): string => chunks.map(({ text }) => text).join("\n");
+/** Their lines, each with its end. */
+export const bytesOf = (chunks: readonly Chunk[]): Buffer => Buffer.concat(chunks.flatMap((chunk) => chunk.pieces()));
 
 export const recordsIn = (chunks: readonly Chunk[]): number => chunks.reduce((sum, { size }) => sum + size, 0);
 

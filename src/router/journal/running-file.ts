@@ -103,7 +103,7 @@ export async function recoverRunning(
   const target = segmentPath(folder, instance, RECOVERED_FROM);
   await removeFile(target);
   const file = await AppendFile.create(target);
-  await file.append(cut.map((record) => `${lineOf(record)}\n`).join(""));
+  await file.append(Buffer.from(cut.map((record) => `${lineOf(record)}\n`).join("")));
   await file.close();
   await removeFile(path);
   return { path: target, requests: cut.length };

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Millis } from "../../core/ids.ts";
 import type { UsageRecord } from "../../core/usage.ts";
 import { readAppended } from "../../platform/append-file.ts";
-import { recordOfLine } from "../../wire/usage-line.ts";
+import { inAscii, recordOfLine } from "../../wire/usage-line.ts";
 
 /** A record on its way, and what its key's budget must know of it. */
 export interface Entry {
@@ -11,6 +11,7 @@ export interface Entry {
   readonly keyId: string;
   readonly spent: number;
   readonly endedAt: Millis;
+  /** In ASCII. */
   readonly line: string;
 }
 
@@ -37,7 +38,7 @@ export async function readSegment(path: string): Promise<Segment> {
   const { lines, torn } = (await readAppended(path)) ?? { lines: [], torn: false };
   const entries = lines.flatMap((line): readonly Entry[] => {
     const record = recordOfLine(line);
-    return record === undefined ? [] : [{ ...facts(record), line }];
+    return record === undefined ? [] : [{ ...facts(record), line: inAscii(line) }];
   });
   return { entries, bad: lines.length - entries.length + (torn ? 1 : 0) };
 }

@@ -118,6 +118,20 @@ describe("the journal", () => {
     expect(logs.filter(({ level }) => level === 40)).toEqual([]);
   });
 
+  test("what is not ASCII comes through, written by this program or by one that wrote it as it is", async () => {
+    const text = 'ключ "ü" 🔑';
+    await killed("a", `${JSON.stringify({ ...plain, keyName: text })}\n`);
+    const it = await journal("b");
+    it.add({ ...plain, keyName: text });
+    await it.flush();
+    it.opened(() => undefined);
+    for (const instance of ["a", "b"]) {
+      const sent = await until("something to send", () => it.next());
+      expect(sent.case === "usage" && recordOfLine(sent.value.lines ?? "")?.keyName).toBe(text);
+      ack(it, instance, 1);
+    }
+  });
+
   test("after a kill the next process says so, drops the torn line, and counts the rest first", async () => {
     await killed("a", line(1) + line(2) + line(3).slice(0, 40));
     const it = await journal("b");

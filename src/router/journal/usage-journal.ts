@@ -10,7 +10,7 @@ import type { UsageSink } from "../account.ts";
 import type { Heard, Said, SessionPart } from "../session-part.ts";
 import { recoverRunning, RunningFile } from "./running-file.ts";
 import { findLeftovers, type Leftover, lockPath } from "./leftovers.ts";
-import { batchOf, type Chunk, chunksOf, pushRecord, recordsIn, type Spent, textOf } from "./chunk.ts";
+import { batchOf, bytesOf, type Chunk, chunksOf, pushRecord, recordsIn, type Spent } from "./chunk.ts";
 import { readSegment, segmentPath } from "./segment.ts";
 
 /** So much is lost at most when the process is killed, and the time of a sync. */
@@ -160,7 +160,7 @@ export class UsageJournal implements UsageSink, SessionPart {
   /** Answers how large the file is then. */
   async #toFile(folder: string, chunks: readonly Chunk[]): Promise<number> {
     this.#file ??= await AppendFile.create(segmentPath(folder, this.#options.instance, chunks[0]?.first ?? 0));
-    await this.#file.append(`${textOf(chunks)}\n`);
+    await this.#file.append(bytesOf(chunks));
     return this.#file.size;
   }
 
@@ -178,10 +178,15 @@ export class UsageJournal implements UsageSink, SessionPart {
       await this.#setAside(this.#ready.at(-1)?.last ?? 0);
       for (const { path } of this.#full) this.#closed.push({ instance, path, done: undefined });
       this.#full = [];
+      release(this.#ready);
       this.#ready = [];
     } else if (recordsIn(this.#ready) > MOST_WITHOUT_DISK) {
-      const lost = recordsIn(this.#ready.splice(0, Math.ceil(this.#ready.length / 10)));
-      logger.error({ lost }, "records of requests are lost: nobody has taken them and there is no room for more");
+      const lost = this.#ready.splice(0, Math.ceil(this.#ready.length / 10));
+      release(lost);
+      logger.error(
+        { lost: recordsIn(lost) },
+        "records of requests are lost: nobody has taken them and there is no room for more",
+      );
     }
   }
 
@@ -209,7 +214,8 @@ export class UsageJournal implements UsageSink, SessionPart {
     if (last === undefined) return undefined;
     const instance = closed?.instance ?? this.#options.instance;
     this.#outstanding = { instance, through: last.last };
-    return { case: "usage", value: { instance, lines: textOf(batch) } };
+    const lines = bytesOf(batch).subarray(0, -1).toString("latin1");
+    return { case: "usage", value: { instance, lines } };
   }
 
   async #load(closed: Closed): Promise<void> {
@@ -246,13 +252,13 @@ export class UsageJournal implements UsageSink, SessionPart {
     this.#outstanding = undefined;
     const through = Number(body.value.through);
     const waiting = this.#loaded ?? this.#ready;
-    const counted = waiting.findLastIndex(({ last }) => last <= through) + 1;
-    if (counted === 0) return;
-    if (instance === this.#options.instance) {
-      this.#options.onCounted(waiting.slice(0, counted).flatMap((chunk) => [...chunk.spent()]));
-    }
-    if (this.#loaded === undefined) this.#ready = waiting.slice(counted);
-    else this.#loaded = waiting.slice(counted);
+    const end = waiting.findLastIndex(({ last }) => last <= through) + 1;
+    if (end === 0) return;
+    const counted = waiting.slice(0, end);
+    release(counted);
+    if (instance === this.#options.instance) this.#options.onCounted(counted.flatMap((chunk) => [...chunk.spent()]));
+    if (this.#loaded === undefined) this.#ready = waiting.slice(end);
+    else this.#loaded = waiting.slice(end);
     void this.#afterCount(instance, through).then(() => this.#wake?.());
   }
 
@@ -323,6 +329,10 @@ export class UsageJournal implements UsageSink, SessionPart {
     for (const { done } of this.#closed) await done?.();
     await this.#lock?.release();
   }
+}
+
+function release(chunks: readonly Chunk[]): void {
+  for (const chunk of chunks) chunk.release();
 }
 
 /** Reads what an ended process left, says what was lost, and answers the parts that are to be sent. */
