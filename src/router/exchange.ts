@@ -82,6 +82,11 @@ export class Exchange implements AttemptOwner, UploadListener, Listed, Waiter {
     return this.#state.kind !== "over" && this.#rest?.isComing === true && !hasBegun;
   }
 
+  /** Events of its answer are on their way. */
+  get isStreaming(): boolean {
+    return this.#state.kind === "asking" && this.#state.attempt.relay?.stream !== undefined;
+  }
+
   onProgress(bytes: number): void {
     this.#activeAt = this.#now();
     this.#trace.bytesIn = bytes;
@@ -142,11 +147,8 @@ export class Exchange implements AttemptOwner, UploadListener, Listed, Waiter {
     if (admission.kind === "send") {
       if (this.#lastFailure !== undefined) this.#context.metrics.retried(this.#lastFailure.kind);
       const ask = question.asks.to(admission.to.route, admission.to.lacks);
-      if (!ask.ok) {
-        this.#refuse(atOnce(ask.error));
-        return;
-      }
-      this.#try(model, admission.to, { question, ask: ask.value });
+      if (ask.ok) this.#try(model, admission.to, { question, ask: ask.value });
+      else this.#refuse(atOnce(ask.error));
     } else if (admission.kind === "full" || (admission.kind === "none" && model.route.holds === true)) {
       this.#wait(model, question);
     } else if (this.#lastFailure !== undefined) {

@@ -10,6 +10,7 @@ import { Accounts, type UsageSink } from "./account.ts";
 import { ClientSockets } from "./client-sockets.ts";
 import type { Carried, HttpExchange } from "./client/http-exchange.ts";
 import { ClientPort, type Http1Reader, type PortAddress } from "./client/port.ts";
+import { StartQueue } from "./client/start-queue.ts";
 import type { ExchangeContext } from "./context.ts";
 import { type AllowedOrigins, preflightHeaders } from "./cors.ts";
 import { echoedHeaders } from "./echoed-headers.ts";
@@ -83,6 +84,7 @@ export class RouterServer {
   readonly #exchanges = new Roster<Exchange>();
   readonly #context: ExchangeContext;
   readonly #gate: Gate;
+  readonly #starts: StartQueue;
   #isStopping = false;
 
   constructor(options: RouterServerOptions) {
@@ -107,8 +109,10 @@ export class RouterServer {
       accounts: new Accounts({ metrics: this.metrics, logger, clock, sink: options.usage }),
       onSettled: this.#settled.bind(this),
     };
+    this.#starts = new StartQueue(clock);
     this.#port = new ClientPort({
       clock,
+      starts: this.#starts,
       logger,
       limits,
       sweep: this.#sweep,
@@ -134,7 +138,12 @@ export class RouterServer {
   readonly #ticking: Timed = {
     onTick: (now) => {
       this.fleet.tick(now);
-      for (const exchange of this.#exchanges.all()) exchange.onTick(now);
+      let streams = 0;
+      for (const exchange of this.#exchanges.all()) {
+        exchange.onTick(now);
+        if (exchange.isStreaming) streams += 1;
+      }
+      this.#starts.streams = streams;
     },
   };
 

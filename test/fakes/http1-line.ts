@@ -3,6 +3,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import type { Carried, HttpExchange } from "../../src/router/client/http-exchange.ts";
 import { AnswerHeads } from "../../src/router/client/http1/answer-head.ts";
 import { type ConnectionOf, Http1Connection } from "../../src/router/client/http1/connection.ts";
+import { StartQueue } from "../../src/router/client/start-queue.ts";
 import type { Refusal } from "../../src/router/error-body.ts";
 import { Line } from "./line.ts";
 
@@ -21,6 +22,7 @@ export class Http1Line {
   readonly line = new Line();
   readonly requests: HttpExchange[] = [];
   readonly malformed: { readonly refusal: Refusal; readonly detail: string }[] = [];
+  readonly starts = new StartQueue(systemClock);
   isGone = false;
   readonly #connection: Http1Connection;
   #now = millis(0);
@@ -29,6 +31,7 @@ export class Http1Line {
     const of: ConnectionOf = {
       limits: LINE_LIMITS,
       heads: new AnswerHeads(systemClock, 75),
+      starts: this.starts,
       onRequest: (http) => {
         this.requests.push(http);
         return take(http);

@@ -6,6 +6,7 @@ import { READ_HEADERS } from "../../src/router/client/client-headers.ts";
 import type { ClientRequest, RequestBody } from "../../src/router/client/http-exchange.ts";
 import { AnswerHeads } from "../../src/router/client/http1/answer-head.ts";
 import { type ConnectionOf, Http1Connection } from "../../src/router/client/http1/connection.ts";
+import { StartQueue } from "../../src/router/client/start-queue.ts";
 import { DEFAULT_LIMITS } from "../../src/router/limits.ts";
 import { Line } from "./line.ts";
 
@@ -76,6 +77,7 @@ export async function readByOwn(pieces: readonly Buffer[]): Promise<Seen> {
   const of: ConnectionOf = {
     limits: { ...DEFAULT_LIMITS, headerBytes: bytes(HEADER_BYTES) },
     heads: new AnswerHeads(systemClock, 75),
+    starts: new StartQueue(systemClock),
     onRequest: ({ req, body, res, waitsForContinue }) => {
       const answer = (): void => {
         res.writeHead(200, ["content-length", "0"]);

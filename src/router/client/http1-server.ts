@@ -5,6 +5,7 @@ import type { SocketServer } from "../../platform/socket-server.ts";
 import type { RouterLimits } from "../limits.ts";
 import type { Timed } from "../sweep.ts";
 import type { ClientSocket, OnRequest } from "./http-exchange.ts";
+import type { StartQueue } from "./start-queue.ts";
 
 /** What TLS offers its clients, the better one first. */
 export const PROTOCOLS: readonly string[] = ["h2", "http/1.1"];
@@ -20,6 +21,8 @@ export interface Http1Of {
   readonly limits: RouterLimits;
   /** PEM texts. Without them the port speaks no TLS. */
   readonly tls: ServerCertificate | undefined;
+  /** Where requests wait while streams run, if the connections are read here. */
+  readonly starts: StartQueue;
   readonly onRequest: OnRequest;
   /** What a connection that Node reads carries is no HTTP any more, or ends within a request. True: that is dealt with. */
   onBroken(socket: Duplex, hasEnded: boolean): boolean;

@@ -16,7 +16,7 @@ export class OwnHttp1 implements Http1Server, Timed {
   readonly #connections = new Set<Http1Connection>();
   readonly #of: ConnectionOf;
 
-  constructor({ clock, logger, limits, tls, onRequest }: Http1Of) {
+  constructor({ clock, logger, limits, tls, starts, onRequest }: Http1Of) {
     const certificate = tls && { ...tls, protocols: PROTOCOLS, handshakeTime: limits.headTime };
     this.server = socketServer(certificate);
     this.server.on("tlsClientError", (error: Error, socket: Duplex) => {
@@ -24,6 +24,7 @@ export class OwnHttp1 implements Http1Server, Timed {
     });
     this.#of = {
       limits,
+      starts,
       onRequest,
       heads: new AnswerHeads(clock, Math.floor(limits.clientIdle / 1000)),
       onMalformed: (refusal: Refusal, detail: string) => {

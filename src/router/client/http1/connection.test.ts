@@ -245,6 +245,56 @@ describe("a client that leaves", () => {
   });
 });
 
+describe("while streams run", () => {
+  const held = async (take: Take): Promise<Http1Line> => {
+    const opened = await Http1Line.open(take);
+    opened.starts.streams = 2;
+    return opened;
+  };
+
+  test("a request waits for a later turn, and is answered", async () => {
+    for (const [streams, atOnce] of [
+      [0, 1],
+      [2, 0],
+    ] as const) {
+      const opened = await Http1Line.open(echoing);
+      opened.starts.streams = streams;
+      const sent = opened.line.send(post("abc"));
+      expect(opened.requests).toHaveLength(atOnce);
+      await sent;
+      await opened.line.send("");
+      expect(statuses(opened.line.written)).toEqual(["200"]);
+    }
+  });
+
+  test.each([2, 40, 60])("one in two pieces, cut at %s, is read once and whole", async (at) => {
+    const opened = await held(echoing);
+    const request = post("abc");
+    const sent = [opened.line.send(request.slice(0, at)), opened.line.send(request.slice(at))];
+    await Promise.all(sent);
+    await opened.line.send("");
+    expect([opened.requests.length, statuses(opened.line.written)]).toEqual([1, ["200"]]);
+  });
+
+  test("a client that leaves behind its request is told of, and one that is gone asks nothing", async () => {
+    const waiting = new Waiting();
+    const [leaves, gone] = [await held(waiting.take), await held(waiting.take)];
+    const sent = [leaves.line.send(post("abc")), leaves.line.finish(), gone.line.send(post("abc"))];
+    gone.line.destroy();
+    await Promise.all(sent);
+    await leaves.line.send("");
+    expect(waiting.gone).toBeGreaterThan(0);
+    expect([leaves.requests.length, gone.requests.length]).toEqual([1, 0]);
+    expect([leaves.malformed, gone.malformed]).toEqual([[], []]);
+  });
+
+  test("a head that ends within itself is told", async () => {
+    const opened = await held(echoing);
+    await Promise.all([opened.line.send(GET.slice(0, -4)), opened.line.finish()]);
+    expect(opened.malformed).toMatchObject([{ detail: "the connection ended within its head" }]);
+  });
+});
+
 describe("time", () => {
   const { headTime, clientIdle, uploadIdle } = LINE_LIMITS;
   const later = millis(1_100);

@@ -5,6 +5,7 @@ import type { RouterLimits } from "../../limits.ts";
 import type { Timed } from "../../sweep.ts";
 import type { Carried, ClientSocket, OnRequest } from "../http-exchange.ts";
 import { LATE_HEAD, MISFRAMED, NO_REQUEST } from "../malformed.ts";
+import type { StartQueue } from "../start-queue.ts";
 import { type AnswerLine, SocketAnswer } from "./answer.ts";
 import type { AnswerHeads } from "./answer-head.ts";
 import { afterEmptyLines, readHead } from "./head-bytes.ts";
@@ -15,6 +16,7 @@ import type { RequestHead } from "./request-head.ts";
 export interface ConnectionOf {
   readonly limits: Pick<RouterLimits, "headerBytes" | "headTime" | "clientIdle" | "uploadIdle">;
   readonly heads: AnswerHeads;
+  readonly starts: StartQueue;
   readonly onRequest: OnRequest;
   /** No request could be read. Answers the last bytes of the connection. */
   onMalformed(refusal: Refusal, detail: string): string;
@@ -82,7 +84,12 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
 
   #onData(bytes: Buffer): void {
     if (this.#isEnding) return;
-    this.#read(this.#waiting.length === 0 ? bytes : Buffer.concat([this.#waiting, bytes]));
+    if (this.#waiting.length > 0) this.#read(Buffer.concat([this.#waiting, bytes]));
+    else if (this.#turn !== undefined || !this.#of.starts.isHeldUp) this.#read(bytes);
+    else {
+      this.#waiting = bytes;
+      this.#of.starts.add(this.#goOn);
+    }
   }
 
   onFlow(): void {
@@ -231,6 +238,8 @@ export class Http1Connection implements RequestSource, AnswerLine, Timed {
 
   /** A client that closes its half, as a killed process does, has left. */
   #onEnd(): void {
+    // A request that waits to be read came before the end.
+    if (this.#turn === undefined) this.#goOn();
     if (this.#isEnding) return;
     this.#isEnding = true;
     const turn = this.#turn;
