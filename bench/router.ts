@@ -14,7 +14,7 @@ import { type Contender, isPinned, LOAD_CORE } from "./router/contender.ts";
 import { newKeys } from "./router/control.ts";
 import { run } from "./router/debian.ts";
 import { type Setting, startLlmgw } from "./router/llmgw.ts";
-import { startHaproxy, startLitellm, startNginx, startPortkey } from "./router/peers.ts";
+import { startHaproxy, startLitellm, startNginx, startPortkey, startPortkeyOnOurNode } from "./router/peers.ts";
 import { cpuMicros, residentBytes } from "./router/proc.ts";
 import {
   type ContenderName,
@@ -39,7 +39,7 @@ const { values: flags } = parseArgs({
 const { model } = flags;
 const isReal = flags["engine-port"] !== undefined;
 const ROUNDS = flags.quick ? 3 : 5;
-/** A compiler that learns from what runs needs tens of thousands of requests; a short round would measure it at that. */
+/** A compiler that learns from what runs needs tens of thousands of requests, in each process; a short round would measure it at that. */
 const WARM_UP = { requests: 60_000, seconds: flags.quick ? 10 : 25 };
 const IDLE_STREAMS = flags.quick ? 1_000 : 5_000;
 const PATH = "/v1/chat/completions";
@@ -81,7 +81,13 @@ const SETTINGS: Partial<Record<ContenderName, Setting>> = {
   "llmgw (streams not counted)": { config: { count_streams: false } },
   "llmgw (no rescue)": { config: { rescue: "off" } },
 };
-const PEERS = { haproxy: startHaproxy, nginx: startNginx, portkey: startPortkey, litellm: startLitellm } as const;
+const PEERS = {
+  haproxy: startHaproxy,
+  nginx: startNginx,
+  portkey: startPortkey,
+  "portkey (llmgw's Node)": startPortkeyOnOurNode,
+  litellm: startLitellm,
+} as const;
 
 function start(name: ContenderName, enginePort: number): Promise<Contender> {
   if (name === "direct")
@@ -109,13 +115,14 @@ async function sample(contender: Contender, { bodies, connections, seconds }: Sc
 
 async function warmUp(contender: Contender, all: readonly Scenario[]): Promise<void> {
   const deadline = performance.now() + WARM_UP.seconds * 1000;
+  const wanted = WARM_UP.requests * (await contender.pids()).length;
   let asked = 0;
   // The first one has the most requests a second, the second is of streams, and the others are of the same kinds.
   for (const scenario of all.slice(0, 2)) {
     const { requests } = await sample(contender, { ...scenario, seconds: 2 });
     asked += requests;
   }
-  while (all[0] !== undefined && asked < WARM_UP.requests && performance.now() < deadline) {
+  while (all[0] !== undefined && asked < wanted && performance.now() < deadline) {
     const { requests } = await sample(contender, { ...all[0], seconds: 0.5 });
     asked += requests;
   }

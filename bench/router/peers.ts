@@ -69,19 +69,38 @@ export async function startNginx({ folder, enginePort }: Place): Promise<Contend
   return startProgram({ argv: [path, "-p", prefix, "-c", "nginx.conf", "-e", "stderr"], port, env });
 }
 
-const PORTKEY = "@portkey-ai/gateway@1.15.2";
+const PORTKEY = "1.15.2";
+/** What the image that its makers publish has: node:20. It decides much of what a request costs it. */
+const PORTKEYS_NODE = "20.20.2";
 
-/** Portkey's gateway, from npm. */
-export async function startPortkey({ enginePort }: Place): Promise<Contender> {
-  const root = join(CACHE, "portkey-1.15.2");
+/** Portkey's gateway, from npm, on the Node that its makers run it on. */
+export async function startPortkey(place: Place): Promise<Contender> {
+  const root = await portkey();
+  return startPortkeyOn(join(root, "node_modules", NODE_PACKAGE, "bin/node"), root, place);
+}
+
+/** The same on the Node that llmgw has. */
+export async function startPortkeyOnOurNode(place: Place): Promise<Contender> {
+  return startPortkeyOn(process.execPath, await portkey(), place);
+}
+
+const NODE_PACKAGE = `node-${process.platform}-${process.arch}`;
+
+async function portkey(): Promise<string> {
+  const root = join(CACHE, `portkey-${PORTKEY}-node-${PORTKEYS_NODE}`);
   await once(root, async (part) => {
     await writeFile(join(part, "package.json"), "{}");
-    await run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", part, PORTKEY]);
+    const packages = [`@portkey-ai/gateway@${PORTKEY}`, `${NODE_PACKAGE}@${PORTKEYS_NODE}`];
+    await run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", part, ...packages]);
   });
+  return root;
+}
+
+async function startPortkeyOn(node: string, root: string, { enginePort }: Place): Promise<Contender> {
   const port = await freePort();
   const program = join(root, "node_modules/@portkey-ai/gateway/build/start-server.js");
   return startProgram({
-    argv: [process.execPath, program, "--headless", `--port=${String(port)}`],
+    argv: [node, program, "--headless", `--port=${String(port)}`],
     port,
     headers: ["x-portkey-provider: openai", `x-portkey-custom-host: http://127.0.0.1:${String(enginePort)}/v1`],
   });

@@ -14,6 +14,7 @@ export type ContenderName =
   | "nginx"
   | "llmgw"
   | "portkey"
+  | "portkey (llmgw's Node)"
   | "litellm"
   | "llmgw (2 workers)"
   | "llmgw (1000 replicas, 10000 keys)"
@@ -72,6 +73,7 @@ export function syntheticScenarios(model: string, share: number): readonly Scena
         "llmgw (no prefix affinity)",
         "llmgw (no access log)",
         "portkey",
+        "portkey (llmgw's Node)",
         "litellm",
       ],
       connections: 64,
