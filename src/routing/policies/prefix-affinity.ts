@@ -97,11 +97,12 @@ function knownHolder<T extends Candidate>(
       const holder = find(id);
       if (holder !== undefined && bound.allows(holder)) able.push(holder);
     }
-    const [first, ...rest] = able;
-    if (first !== undefined) return rest.length === 0 ? first : lightest([first, ...rest], byInFlight, random);
+    if (isSome(able)) return able.length === 1 ? able[0] : lightest(able, byInFlight, random);
   }
   return undefined;
 }
+
+const isSome = <T>(all: readonly T[]): all is readonly [T, ...T[]] => all.length > 0;
 
 const byInFlight = ({ inFlight }: Candidate): number => inFlight;
 
