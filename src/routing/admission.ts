@@ -1,6 +1,6 @@
 import { type Millis, millis } from "../core/ids.ts";
 import { type Health, mayTry } from "./health.ts";
-import type { Candidate, PickContext, RoutingPolicy } from "./policy.ts";
+import { type Candidate, isNotEmpty, type PickContext, type RoutingPolicy } from "./policy.ts";
 
 interface Admissible extends Candidate {
   readonly health: Health;
@@ -47,5 +47,3 @@ export function admit<T extends Admissible>(ask: Ask<T>, now: Millis): Admission
   if (returns.length === 0) return { kind: "exhausted" };
   return { kind: "aside", wait: millis(Math.max(0, Math.min(...returns) - now)) };
 }
-
-const isNotEmpty = <T>(list: readonly T[]): list is readonly [T, ...T[]] => list.length > 0;

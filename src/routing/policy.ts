@@ -45,3 +45,6 @@ export function definePolicy<S extends z.ZodObject>(
   const { doc, params } = definition;
   return { doc, params, build: (given) => definition.create(params.parse(given)) };
 }
+
+/** A policy is asked only where there is a choice. */
+export const isNotEmpty = <T>(list: readonly T[]): list is readonly [T, ...T[]] => list.length > 0;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { mix } from "../hash.ts";
 import { lightest } from "../lightest.ts";
-import { type Candidate, definePolicy, type PickContext } from "../policy.ts";
+import { type Candidate, definePolicy, isNotEmpty, type PickContext } from "../policy.ts";
 
 /**
  * An engine reads a prompt only from where its cache ends. So a request goes where the longest beginning of it was worked
@@ -97,12 +97,10 @@ function knownHolder<T extends Candidate>(
       const holder = find(id);
       if (holder !== undefined && bound.allows(holder)) able.push(holder);
     }
-    if (isSome(able)) return able.length === 1 ? able[0] : lightest(able, byInFlight, random);
+    if (isNotEmpty(able)) return able.length === 1 ? able[0] : lightest(able, byInFlight, random);
   }
   return undefined;
 }
-
-const isSome = <T>(all: readonly T[]): all is readonly [T, ...T[]] => all.length > 0;
 
 const byInFlight = ({ inFlight }: Candidate): number => inFlight;
 
