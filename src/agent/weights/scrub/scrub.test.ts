@@ -1,6 +1,7 @@
 import { mkdtemp, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { millis } from "../../../core/ids.ts";
 import type { SharedFile } from "../../../core/sharing.ts";
@@ -146,6 +147,30 @@ describe("the scrub", () => {
     await flip(MIB);
     const { wrong } = start();
     await expect.poll(() => wrong).toEqual([FILE.key]);
+  });
+
+  test("has ended only when nothing of it writes any more", async () => {
+    await writeFile(join(dir, "scrub.json"), JSON.stringify({ version: 1, checked: {}, wrong: [FILE.key] }));
+    const asked = Promise.withResolvers<undefined>();
+    const answer = Promise.withResolvers<boolean>();
+    const order: string[] = [];
+    start({
+      every: millis(1e12),
+      refetch: () => {
+        asked.resolve(undefined);
+        return answer.promise;
+      },
+      onChange: () => order.push("changed"),
+    });
+    const ended = running[0]?.then(() => order.push("ended"));
+    await asked.promise;
+    stop.abort();
+    // Whoever does not wait for the answer has ended by then.
+    await setTimeout(100);
+    order.push("answered");
+    answer.resolve(true);
+    await ended;
+    expect(order).toEqual(["answered", "ended"]);
   });
 
   test("goes on fetching what an earlier agent had put aside", async () => {

@@ -61,6 +61,8 @@ export class Scrub {
   #saved = "";
   /** One writing after the other. */
   #saving: Promise<void> = Promise.resolve();
+  /** What is being fetched again. */
+  readonly #refetches = new Set<Promise<void>>();
   #wake = new AbortController();
 
   constructor(options: ScrubOptions) {
@@ -86,13 +88,13 @@ export class Scrub {
     if (news.length > 0) this.#wake.abort();
   }
 
-  /** Resolves when the signal aborts. */
+  /** Resolves when the signal has aborted and nothing of this writes any more. */
   async run(signal: AbortSignal): Promise<void> {
     const { stateFile, clock, logger } = this.#options;
     // A node that has nothing to check writes nothing.
     this.#saved = (await readTextIfThere(stateFile).catch(() => undefined)) ?? formatScrub(emptyScrub);
     this.#state = parseScrub(this.#saved);
-    for (const key of this.#state.wrong) void this.#refetch(key, signal);
+    for (const key of this.#state.wrong) this.#startRefetch(key, signal);
     while (!signal.aborted) {
       this.#wake = new AbortController();
       try {
@@ -102,6 +104,8 @@ export class Scrub {
       }
       await pause(clock, LOOK_EVERY, AbortSignal.any([signal, this.#wake.signal]));
     }
+    await Promise.all(this.#refetches);
+    await this.#saving.catch(() => undefined);
   }
 
   /** False: there is nothing to do now. */
@@ -160,7 +164,12 @@ export class Scrub {
     await putAside(this.#options, key);
     this.#options.onWrong(key);
     this.#options.onChange();
-    void this.#refetch(key, signal);
+    this.#startRefetch(key, signal);
+  }
+
+  #startRefetch(key: string, signal: AbortSignal): void {
+    const refetch = this.#refetch(key, signal).finally(() => this.#refetches.delete(refetch));
+    this.#refetches.add(refetch);
   }
 
   /** Until the right file is here, or nothing wants it any more. */
